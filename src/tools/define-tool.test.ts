@@ -6,7 +6,7 @@ import { defineTool, success } from './define-tool.ts'
 const context = {} as ToolContext
 const declared = { name: 'act', description: '', inputSchema: true }
 
-test('a tool that declares nothing is treated with the most care', () => {
+test('a tool that declares nothing gets the safest defaults', () => {
   const { run: _, ...tool } = defineTool({ ...declared, run: async () => success('') })
   assert.deepEqual(tool, {
     ...declared,
@@ -18,7 +18,7 @@ test('a tool that declares nothing is treated with the most care', () => {
   })
 })
 
-test('what a tool throws becomes its answer', async () => {
+test('an exception of a tool becomes an error answer', async () => {
   const tool = defineTool({
     ...declared,
     run: () => {
@@ -29,7 +29,7 @@ test('what a tool throws becomes its answer', async () => {
   assert.deepEqual(await tool.run({}, context), { status: 'error', output })
 })
 
-test('a verification that fails knows nothing', async () => {
+test('an exception in a verification gives unknown', async () => {
   const tool = defineTool({
     ...declared,
     effects: 'verifiable',

@@ -4,7 +4,7 @@ import type { Tool, ToolAnswer, ToolContext, Verification } from '../ports/tool.
 
 type Defaulted = 'effects' | 'parallel' | 'needsApproval' | 'outputLimit' | 'timeoutMs'
 
-/** `Input` is what the schema promises: the registry has checked it before a tool sees it. */
+/** `Input` is the type of the schema: the registry validates the input before the tool runs. */
 type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'asksFor'> &
   Partial<Pick<Tool, Defaulted>> & {
     run(input: Input, context: ToolContext): Promise<ToolAnswer>
@@ -12,7 +12,7 @@ type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'asksFor'
     asksFor?(input: Input): string | undefined
   }
 
-/** The careful choice for whoever declares nothing. */
+/** Defaults for a tool that declares nothing: the safest choice. */
 const DEFAULTS: Pick<Tool, Defaulted> = {
   effects: 'once',
   parallel: false,
@@ -21,16 +21,16 @@ const DEFAULTS: Pick<Tool, Defaulted> = {
   timeoutMs: 120_000,
 }
 
-/** A complete tool that never throws: what it throws is an error in its answer, or an unknown in its verification. */
+/** A complete tool that never throws: an exception becomes an error answer, or `unknown` in a verification. */
 export function defineTool<Input = Json>(definition: ToolDefinition<Input>): Tool {
   const { run, verify, asksFor, ...declared } = definition
   const asking = asksFor ? { asksFor: (input: Json) => asksFor(input as Input) } : {}
-  const tool: Tool = { ...DEFAULTS, ...declared, ...asking, run: answering(declared.name, run) }
+  const tool: Tool = { ...DEFAULTS, ...declared, ...asking, run: catchRunErrors(declared.name, run) }
   if (tool.effects === 'verifiable' && !verify) throw new Error(`${tool.name} is verifiable but has no verify`)
-  return verify ? { ...tool, verify: verifying(verify) } : tool
+  return verify ? { ...tool, verify: catchVerifyErrors(verify) } : tool
 }
 
-const answering =
+const catchRunErrors =
   <Input>(name: string, run: ToolDefinition<Input>['run']): Tool['run'] =>
   async (input, context) => {
     try {
@@ -40,7 +40,7 @@ const answering =
     }
   }
 
-const verifying =
+const catchVerifyErrors =
   <Input>(verify: NonNullable<ToolDefinition<Input>['verify']>): NonNullable<Tool['verify']> =>
   async (input, context) => {
     try {

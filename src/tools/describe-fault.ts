@@ -2,10 +2,10 @@ import type { OutputUnit } from '@cfworker/json-schema'
 import type { Json } from '../core/json.ts'
 import type { Tool } from '../ports/tool.ts'
 
-/** Enough to mend a call in one go; more would bury it. */
-const MOST_FAULTS = 5
+/** Enough to fix a call in one attempt. */
+const MAX_FAULTS = 5
 
-/** The validator also reports every step on the way down to a fault; these say nothing by themselves. */
+/** Keywords that only wrap the error below them; the validator reports them too. */
 const WRAPPERS = new Set([
   'properties',
   'patternProperties',
@@ -25,22 +25,22 @@ const WRAPPERS = new Set([
   'unevaluatedProperties',
 ])
 
-/** Sentences for the model: which field, what was expected, what came instead. */
+/** A sentence for the model: which field, what was expected, what was given. */
 export function describeFault(tool: Tool, input: Json, errors: readonly OutputUnit[]): string {
   const leaves = errors.filter((error) => !WRAPPERS.has(error.keyword))
-  const told = Map.groupBy(leaves.length > 0 ? leaves : errors, fieldOf)
-  const sentences = [...told].slice(0, MOST_FAULTS).map(([field, faults]) => {
+  const byField = Map.groupBy(leaves.length > 0 ? leaves : errors, fieldOf)
+  const sentences = [...byField].slice(0, MAX_FAULTS).map(([field, faults]) => {
     const isChoice = faults.some((fault) => /\/(anyOf|oneOf)\//.test(fault.keywordLocation))
-    const expectations = new Set(faults.map((fault) => expectation(tool, fault)))
+    const expectations = new Set(faults.map((fault) => describeExpectation(tool, fault)))
     const subject = field === '' ? 'the whole input' : `"${field}"`
-    return `${subject} ${[...expectations].join(isChoice ? ' or ' : ' and ')}${instead(input, faults[0]!)}`
+    return `${subject} ${[...expectations].join(isChoice ? ' or ' : ' and ')}${actualKind(input, faults[0]!)}`
   })
   return `Invalid input for ${tool.name}: ${sentences.join('; ')}.`
 }
 
 type DescribeExpectation = (expected: Json) => string
 
-/** What a keyword asks for, given its value in the schema. */
+/** What a keyword requires, given its value in the schema. */
 const EXPECTATIONS: Record<string, DescribeExpectation> = {
   type: (types) => `must be ${(Array.isArray(types) ? types : [types]).map(withArticle).join(' or ')}`,
   enum: (choices) => `must be one of ${(choices as Json[]).map((choice) => JSON.stringify(choice)).join(', ')}`,
@@ -59,28 +59,28 @@ const EXPECTATIONS: Record<string, DescribeExpectation> = {
   uniqueItems: () => 'must not hold the same item twice',
 }
 
-function expectation(tool: Tool, fault: OutputUnit): string {
-  if (fault.keyword === 'required') return `is missing${wantedIn(tool, fault)}`
-  if (fault.keyword === 'false') return `is not a known field${knownIn(tool, fault)}`
-  const words = EXPECTATIONS[fault.keyword]
+function describeExpectation(tool: Tool, fault: OutputUnit): string {
+  if (fault.keyword === 'required') return `is missing${expectedType(tool, fault)}`
+  if (fault.keyword === 'false') return `is not a known field${knownFields(tool, fault)}`
+  const describe = EXPECTATIONS[fault.keyword]
   const expected = valueAt(tool.inputSchema, fault.keywordLocation)
-  return words && expected !== undefined ? words(expected) : `is wrong (${fault.error.replace(/\.$/, '')})`
+  return describe && expected !== undefined ? describe(expected) : `is wrong (${fault.error.replace(/\.$/, '')})`
 }
 
-/** A missing field is told with its type: the model can then send it without asking. */
-function wantedIn(tool: Tool, fault: OutputUnit): string {
+/** The type of a missing field, so that the model can send it without a second error. */
+function expectedType(tool: Tool, fault: OutputUnit): string {
   const pointer = fault.keywordLocation.replace(/required$/, `properties/${missingName(fault)}/type`)
   const type = valueAt(tool.inputSchema, pointer)
   return type === undefined ? '' : `; it ${EXPECTATIONS.type!(type)}`
 }
 
-function knownIn(tool: Tool, fault: OutputUnit): string {
+function knownFields(tool: Tool, fault: OutputUnit): string {
   const isTopLevel = pointerSteps(fault.instanceLocation).length === 1
   const known = isTopLevel ? Object.keys(objectAt(valueAt(tool.inputSchema, '#/properties'))) : []
   return known.length === 0 ? '' : `; known are ${known.map((name) => `"${name}"`).join(', ')}`
 }
 
-function instead(input: Json, fault: OutputUnit): string {
+function actualKind(input: Json, fault: OutputUnit): string {
   if (fault.keyword !== 'type') return ''
   const value = valueAt(input, fault.instanceLocation)
   return value === undefined ? '' : `, but it is ${withArticle(kindOf(value))}`
@@ -91,7 +91,7 @@ function fieldOf(fault: OutputUnit): string {
   return (fault.keyword === 'required' ? [...steps, missingName(fault)] : steps).join('.')
 }
 
-/** The validator names the missing property only in its sentence. */
+/** The validator names the missing property only in its message. */
 const missingName = (fault: OutputUnit): string => /property "(.*)"/.exec(fault.error)?.[1] ?? ''
 
 function valueAt(root: Json, pointer: string): Json | undefined {

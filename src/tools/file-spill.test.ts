@@ -9,21 +9,21 @@ const home = mkdtempSync(join(tmpdir(), 'holdfast-spill-'))
 after(() => rmSync(home, { recursive: true }))
 const spill = fileSpill(home)
 
-test('an output is kept whole under the id of its call', async () => {
+test('a whole output is stored under the id of its call', async () => {
   const place = await spill.save('call-1', 'long output')
   assert.equal(place, join(home, 'spill', 'call-1.txt'))
   assert.equal(readFileSync(place, 'utf8'), 'long output')
   assert.equal(await spill.save('call-1', 'long output'), place, 'saving it again changes nothing')
 })
 
-test('another output under the same id replaces nothing', async () => {
+test('another output with the same call id does not replace the first', async () => {
   const first = await spill.save('call-2', 'first')
   const second = await spill.save('call-2', 'second')
   assert.equal(readFileSync(first, 'utf8'), 'first')
   assert.equal(readFileSync(second, 'utf8'), 'second')
 })
 
-test('no id leads out of the spill folder, and no two ids share a file', async () => {
+test('no call id leads out of the spill folder, and no two ids share a file', async () => {
   const ids = ['../../etc/passwd', '../../etc_passwd', '', '.', '..', 'a/b', 'a\\b', 'a\0b', 'x'.repeat(5_000), 'é']
   const places = await Promise.all(ids.map((id) => spill.save(id, `output of ${id}`)))
   assert.equal(new Set(places).size, ids.length)

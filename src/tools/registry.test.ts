@@ -52,21 +52,21 @@ for (const [input, fault] of faults)
     assert.equal(registry.inputFault(pack, input), fault && `Invalid input for pack: ${fault}.`, 'also the second time')
   })
 
-test('a schema that cannot be followed refuses every input instead of throwing', () => {
+test('a broken schema refuses every input instead of throwing', () => {
   const broken = toolWith({ type: 'object', properties: { a: { type: 'string', pattern: '(' } } })
   assert.match(registry.inputFault(broken, { a: 'x' })!, /schema is broken/)
 })
 
-test('a tool that takes the place of another of the same name is checked by its own schema', () => {
+test('a tool that replaces another of the same name is validated by its own schema', () => {
   assert.equal(registry.inputFault(toolWith({ type: 'string' }), 'count 1'), undefined)
 })
 
-test('tools are found by name, and inherited names are no tools', () => {
+test('tools are found by name, and inherited property names are not tools', () => {
   assert.equal(registry.find('pack'), pack)
   assert.equal(registry.find('constructor'), undefined)
   assert.deepEqual(registry.names(), ['pack'])
 })
 
-test('two tools of one name are refused', () => {
+test('two tools with the same name are refused', () => {
   assert.throws(() => toolRegistry([pack, toolWith(true)]), /two tools are named pack/)
 })

@@ -12,13 +12,13 @@ export function toolRegistry(tools: readonly Tool[]): ToolRegistry {
   return {
     find: (name) => byName.get(name),
     names: () => [...byName.keys()],
-    inputFault: faultFinder(),
+    inputFault: newFaultFinder(),
   }
 }
 
-/** Schemas are interpreted, not compiled: they may come from strangers, and nothing of theirs is evaluated here. */
-function faultFinder(): ToolRegistry['inputFault'] {
-  // By identity, not by name: a tool that is replaced brings its own schema.
+/** Schemas are interpreted, not compiled: they may be untrusted, and compiling would execute generated code. */
+function newFaultFinder(): ToolRegistry['inputFault'] {
+  // By identity, not by name: a replaced tool has a new schema.
   const validators = new WeakMap<Tool, Validator>()
   return (tool, input) => {
     try {

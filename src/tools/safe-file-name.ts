@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** Long enough for every id we make; short enough for every file system. */
-const LONGEST_NAME = 100
+/** Long enough for every id of Holdfast, and short enough for every file system. */
+const MAX_NAME_CHARACTERS = 100
 
-/** A file name for an id that a stranger chose: no separators or dots, and two ids never share a name. */
+/** A file name for an untrusted id: no separators or dots, and two ids never share a name. */
 export function safeFileName(id: string): string {
-  const safe = id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, LONGEST_NAME)
+  const safe = id.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME_CHARACTERS)
   return safe === id && safe !== '' ? safe : `${safe}-${shortDigest(id)}`
 }
 

@@ -4,9 +4,11 @@ import type { WorkspaceQuota } from '../ports/workspaces.ts'
 
 export type Cgroup = { add(pid: number): void }
 
-/** The supervisor counts and tells what was too much; these are for what is faster than it can look. */
+/**
+ * The supervisor enforces the quota and reports violations; the kernel's limits catch what is faster than its polling.
+ */
 const MEMORY_FACTOR = 1.5
-/** For the supervisor itself, which its own count leaves out. */
+/** For the supervisor itself, which does not count its own use. */
 const SUPERVISOR_BYTES = 128 * 1024 * 1024
 const SUPERVISOR_THREADS = 32
 const TASKS_PER_PROCESS = 4
@@ -15,17 +17,17 @@ const ROOT = '/sys/fs/cgroup'
 const SELF = '/proc/self/cgroup'
 
 /**
- * The kernel's own limits, where this process may set them: in version 2 below its own group or beside it, if the controllers
- * for memory and processes are handed down there; in version 1 for processes alone. Undefined elsewhere.
+ * Limits enforced by the kernel, where this process may set them. Cgroup version 2: below or beside the process's own
+ * group, if the memory and pids controllers are delegated there. Version 1: for pids only. Otherwise undefined.
  */
 export function newCgroup(name: string, quota: WorkspaceQuota, root = ROOT, self = SELF): Cgroup | undefined {
-  const parent = parentsOf(root, self).find((folder) => handsDown(folder) || isOfVersion1(folder, root))
+  const parent = candidateParents(root, self).find((folder) => delegatesControllers(folder) || isVersion1(folder, root))
   if (!parent) return undefined
   const folder = join(parent, `holdfast-${name}`)
   try {
     if (!existsSync(folder)) mkdirSync(folder)
     writeFileSync(join(folder, 'pids.max'), String(quota.processes * TASKS_PER_PROCESS + SUPERVISOR_THREADS))
-    if (!isOfVersion1(parent, root))
+    if (!isVersion1(parent, root))
       writeFileSync(join(folder, 'memory.max'), String(Math.ceil(quota.memoryBytes * MEMORY_FACTOR) + SUPERVISOR_BYTES))
   } catch {
     return undefined
@@ -35,15 +37,17 @@ export function newCgroup(name: string, quota: WorkspaceQuota, root = ROOT, self
       try {
         writeFileSync(join(folder, 'cgroup.procs'), String(pid))
       } catch {
-        // It is counted all the same.
+        // The supervisor still enforces the quota.
       }
     },
   }
 }
 
-/** What was in it may take a moment to be gone for the kernel too; an empty group that stays costs next to nothing. */
+/**
+ * Retries while the kernel still reaps the group's processes. An empty group that is left over costs next to nothing.
+ */
 export async function removeCgroup(name: string, root = ROOT, self = SELF): Promise<void> {
-  for (const parent of parentsOf(root, self)) {
+  for (const parent of candidateParents(root, self)) {
     const folder = join(parent, `holdfast-${name}`)
     for (let attempt = 0; attempt < 20 && existsSync(folder); attempt++) {
       try {
@@ -55,8 +59,8 @@ export async function removeCgroup(name: string, root = ROOT, self = SELF): Prom
   }
 }
 
-/** Where a group for a sandbox could be, the best first. */
-function parentsOf(root: string, self: string): string[] {
+/** Groups in which a sandbox's group could be created, the best first. */
+function candidateParents(root: string, self: string): string[] {
   try {
     const text = readFileSync(self, 'utf8')
     const own = /^0::(\/.*)$/m.exec(text)?.[1]
@@ -68,7 +72,7 @@ function parentsOf(root: string, self: string): string[] {
   }
 }
 
-function handsDown(folder: string): boolean {
+function delegatesControllers(folder: string): boolean {
   try {
     const controllers = readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8').split(/\s+/)
     return controllers.includes('memory') && controllers.includes('pids')
@@ -77,5 +81,5 @@ function handsDown(folder: string): boolean {
   }
 }
 
-const isOfVersion1 = (folder: string, root: string): boolean =>
+const isVersion1 = (folder: string, root: string): boolean =>
   folder.startsWith(join(root, 'pids')) && existsSync(join(folder, 'cgroup.procs'))

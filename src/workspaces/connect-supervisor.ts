@@ -16,56 +16,56 @@ import { findSupervisorProgram } from './supervisor-program.ts'
 import { type WorkspacePaths, workspaceExists } from './workspace-folder.ts'
 import type { WorkspacesOptions } from './workspaces-options.ts'
 
-/** Connects to the supervisor of a workspace: the one that is there, whoever started it, or a new one. */
+/** Connects to the supervisor of a workspace: the running one, started by any server process, or a new one. */
 export function newSupervisorConnector(
   options: WorkspacesOptions,
-  { lock, wayOut }: { lock: LaunchLock; wayOut: LazyProxy },
+  { lock, proxy }: { lock: LaunchLock; proxy: LazyProxy },
 ) {
   const { folder: root, sandbox } = options
 
   return async (conversationId: ConversationId, paths: WorkspacePaths): Promise<SupervisorConnection> => {
-    await wayOut.open()
+    await proxy.open()
     const config = newSupervisorConfig(paths, sandbox, options.sleepAfterMs)
-    const there = await connectToRunning(paths)
-    if (there && (await isAsOrdered(there, config))) return there.connection
-    there?.connection.close()
+    const running = await connectToRunning(paths)
+    if (running && (await isReusable(running, config))) return running.connection
+    running?.connection.close()
     return lock.while(conversationId, async () => {
-      if (!(await workspaceExists(paths))) throw gone(conversationId)
-      // Somebody else may have started it meanwhile.
-      const meanwhile = await connectToRunning(paths, 5_000)
-      if (meanwhile) return meanwhile.connection
+      if (!(await workspaceExists(paths))) throw removedError(conversationId)
+      // Another process may have started it meanwhile.
+      const startedMeanwhile = await connectToRunning(paths, 5_000)
+      if (startedMeanwhile) return startedMeanwhile.connection
       const program = await findSupervisorProgram()
       if (sandbox.containment === 'local') return launchSupervisor({ paths, config, program })
       const cgroup = newCgroup(conversationId, sandbox.quota)
-      return launchSupervisor({ paths, config, program, bubblewrap: { ...parts(), ...defined({ cgroup }) } })
+      return launchSupervisor({ paths, config, program, bubblewrap: { ...sandboxParts(), ...defined({ cgroup }) } })
     })
   }
 
-  /** What the sandbox is made of besides the workspace itself. */
-  function parts(): { program: string; etc: string; egress?: string } {
+  /** What the sandbox needs besides the workspace itself. */
+  function sandboxParts(): { program: string; etc: string; egress?: string } {
     const program = findBubblewrap(process.env.PATH)
     const etc = join(root, '.etc')
     mkdirSync(etc, { recursive: true, mode: 0o700 })
     for (const [name, text] of Object.entries(SYNTHETIC_ETC)) {
       const file = join(etc, name)
-      // Sandboxes that run have the very file: it is never empty for a moment.
+      // Running sandboxes have this file mounted: do not rewrite it without need, it would be empty for a moment.
       if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: 0o644 })
     }
-    return { program, etc, ...defined({ egress: wayOut.folder }) }
+    return { program, etc, ...defined({ egress: proxy.folder }) }
   }
 }
 
-/** Whoever answers at the socket of a workspace; undefined where nobody does. */
+/** A connection to the supervisor that answers at the workspace's socket; undefined if none does. */
 export async function connectToRunning(
   paths: WorkspacePaths,
-  patienceMs = 15_000,
+  timeoutMs = 15_000,
 ): Promise<{ connection: SupervisorConnection; hello: SupervisorHello } | undefined> {
   let connection: SupervisorConnection | undefined
   try {
     connection = await connect(paths.socket)
     return {
       connection,
-      hello: (await connection.ask({ type: 'hello' }, { patienceMs })) as unknown as SupervisorHello,
+      hello: (await connection.ask({ type: 'hello' }, { timeoutMs })) as unknown as SupervisorHello,
     }
   } catch {
     connection?.close()
@@ -73,8 +73,10 @@ export async function connectToRunning(
   }
 }
 
-/** One that was started with other limits goes on while it has work; without any it makes room for a new one. */
-async function isAsOrdered(
+/**
+ * A supervisor with an older configuration continues while it has work; an idle one exits, so that a new one starts.
+ */
+async function isReusable(
   { connection, hello }: { connection: SupervisorConnection; hello: SupervisorHello },
   config: SupervisorHello['orders'],
 ): Promise<boolean> {
@@ -82,5 +84,5 @@ async function isAsOrdered(
   return (await connection.ask({ type: 'rest' }).catch(() => true)) !== true
 }
 
-const gone = (conversationId: ConversationId) =>
+const removedError = (conversationId: ConversationId) =>
   new WorkspaceError('gone', `The workspace of ${conversationId} was removed.`)

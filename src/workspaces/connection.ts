@@ -4,13 +4,13 @@ import type { AnswerEnvelope, SupervisorFault, SupervisorQuestion } from './prot
 import { MAX_LINE_BYTES, newLineReader } from './supervisor/lines.ts'
 import { connectTo } from './unix-socket.ts'
 
-/** The other end is gone or silent: what was asked may or may not have happened. */
+/** The supervisor is gone or silent: the question may or may not have taken effect. */
 export class ConnectionLost extends Error {}
 
 export type SupervisorConnection = {
-  ask(question: SupervisorQuestion, options?: { signal?: AbortSignal; patienceMs?: number }): Promise<Json>
+  ask(question: SupervisorQuestion, options?: { signal?: AbortSignal; timeoutMs?: number }): Promise<Json>
   close(): void
-  /** Resolves when it is over, whoever ended it. */
+  /** Resolves when the connection is closed, by either end. */
   closed: Promise<void>
 }
 
@@ -21,8 +21,8 @@ type PendingQuestion = {
   done(): void
 }
 
-/** How long each kind of question may take; what waits for a command takes as long as that does. */
-const PATIENCE_MS: Record<SupervisorQuestion['type'], number> = {
+/** Timeout of each kind of question; 0 is none, for questions that wait for a command. */
+const TIMEOUT_MS: Record<SupervisorQuestion['type'], number> = {
   hello: 15_000,
   start: 30_000,
   processes: 30_000,
@@ -41,10 +41,10 @@ const PATIENCE_MS: Record<SupervisorQuestion['type'], number> = {
   rest: 30_000,
 }
 
-/** Without anything asked; the supervisor then may go to sleep. */
+/** An idle connection is closed after this time, so that the supervisor can go to sleep. */
 const IDLE_MS = 30_000
 
-/** What comes from in there is believed as far as its form goes, and no further: an agent's command may have made it. */
+/** Answers are untrusted: an agent's command may have forged them. Only their form is checked here. */
 export async function connect(path: string): Promise<SupervisorConnection> {
   const socket = connectTo(path)
   await new Promise<void>((resolve, reject) => {
@@ -52,17 +52,17 @@ export async function connect(path: string): Promise<SupervisorConnection> {
     socket.once('error', reject)
   })
   const pending = new Map<number, PendingQuestion>()
-  let last = 0
+  let lastId = 0
   let idle: NodeJS.Timeout | undefined
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
 
   const read = newLineReader(MAX_LINE_BYTES, (line) => {
-    const answered = parsed(line)
+    const answered = parseAnswer(line)
     if (!answered) return void socket.destroy()
     const waiting = pending.get(answered.id)
     if (!waiting) return
     settle(answered.id)
-    if ('fault' in answered) waiting.reject(faultFrom(answered.fault, answered.message))
+    if ('fault' in answered) waiting.reject(toWorkspaceError(answered.fault, answered.message))
     else waiting.resolve(answered.answer ?? null)
   })
   socket.on('data', (chunk) => {
@@ -73,22 +73,22 @@ export async function connect(path: string): Promise<SupervisorConnection> {
     clearTimeout(idle)
     for (const [id, waiting] of [...pending]) {
       settle(id)
-      waiting.reject(new ConnectionLost('the workspace went away'))
+      waiting.reject(new ConnectionLost('the connection to the workspace supervisor was closed'))
     }
     clearTimeout(idle)
     close()
   })
-  rest()
+  startIdleTimer()
 
   function settle(id: number): void {
     clearTimeout(pending.get(id)?.timer)
     pending.get(id)?.done()
     pending.delete(id)
-    if (pending.size === 0) rest()
+    if (pending.size === 0) startIdleTimer()
   }
 
-  /** Nothing is awaited: it keeps no process alive, and is let go of after a while. */
-  function rest(): void {
+  /** With no question open, the socket does not keep the process alive, and closes after IDLE_MS. */
+  function startIdleTimer(): void {
     socket.unref()
     clearTimeout(idle)
     idle = setTimeout(() => socket.destroy(), IDLE_MS)
@@ -98,21 +98,22 @@ export async function connect(path: string): Promise<SupervisorConnection> {
   return {
     closed,
     close: () => void socket.destroy(),
-    ask(ask, { signal, patienceMs: patience = PATIENCE_MS[ask.type] } = {}) {
-      if (socket.destroyed) return Promise.reject(new ConnectionLost('the workspace went away'))
-      const id = ++last
+    ask(ask, { signal, timeoutMs = TIMEOUT_MS[ask.type] } = {}) {
+      if (socket.destroyed)
+        return Promise.reject(new ConnectionLost('the connection to the workspace supervisor was closed'))
+      const id = ++lastId
       clearTimeout(idle)
       socket.ref()
       return new Promise<Json>((resolve, reject) => {
-        // Silent for so long, it is stopped or worse: whoever asks next makes sure.
-        const timer = patience > 0 ? setTimeout(() => socket.destroy(), patience) : undefined
+        // A supervisor that is silent for so long is stopped or broken; the next question connects again and finds out.
+        const timer = timeoutMs > 0 ? setTimeout(() => socket.destroy(), timeoutMs) : undefined
         const done = () => signal?.removeEventListener('abort', onAbort)
         pending.set(id, { resolve, reject, timer, done })
         socket.write(`${JSON.stringify({ id, ask })}\n`)
         const onAbort = () => {
           if (!pending.has(id)) return
           settle(id)
-          socket.write(`${JSON.stringify({ id: ++last, ask: { type: 'forget', question: id } })}\n`)
+          socket.write(`${JSON.stringify({ id: ++lastId, ask: { type: 'forget', question: id } })}\n`)
           reject(signal?.reason)
         }
         signal?.addEventListener('abort', onAbort, { once: true })
@@ -124,12 +125,12 @@ export async function connect(path: string): Promise<SupervisorConnection> {
 
 const FAULTS: ReadonlySet<string> = new Set<SupervisorFault>(['unknown-process', 'unavailable'])
 
-function faultFrom(fault: string, message: unknown): WorkspaceError {
+function toWorkspaceError(fault: string, message: unknown): WorkspaceError {
   const known = FAULTS.has(fault) ? (fault as SupervisorFault) : 'unavailable'
   return new WorkspaceError(known, String(message).slice(0, 1000))
 }
 
-function parsed(line: string): AnswerEnvelope | undefined {
+function parseAnswer(line: string): AnswerEnvelope | undefined {
   try {
     const answered = JSON.parse(line) as AnswerEnvelope
     return typeof answered?.id === 'number' ? answered : undefined

@@ -8,7 +8,7 @@ import type {
   WrittenFile,
 } from '../ports/workspace-files.ts'
 
-/** What the server asks of a workspace's files. With a key, a write or an edit happens once however often it is asked. */
+/** File operations of a workspace. With a key, a write or an edit is idempotent. */
 export type FileRequest =
   | { type: 'read'; path: string; from?: number; count?: number }
   | { type: 'write'; path: string; text: string; key?: string }

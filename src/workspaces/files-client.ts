@@ -11,19 +11,21 @@ import { WorkspaceError } from '../ports/workspaces.ts'
 import type { FileReply, FileRequest } from './file-protocol.ts'
 
 /**
- * The files of a workspace as the server sees them. Who answers lives in the sandbox, beside whatever an agent runs there:
- * an answer is believed in its content, never in its shape.
+ * Client of the supervisor's file operations. The supervisor runs in the sandbox beside an agent's commands, so the
+ * shape of every answer is validated.
  */
 export function newFilesClient(ask: (request: FileRequest) => Promise<FileReply>): WorkspaceFiles {
-  const asked = async <T>(request: FileRequest, fields: Fields<T>): Promise<FileAnswer<T>> =>
-    checked(await ask(request), fields)
+  const send = async <T>(request: FileRequest, fields: Fields<T>): Promise<FileAnswer<T>> =>
+    requireAnswer(await ask(request), fields)
   return {
-    read: (path, { from, count } = {}) => asked({ type: 'read', path, ...defined({ from, count }) }, READ),
-    write: (path, text, key) => asked({ type: 'write', path, text, ...keyed(key) }, WRITTEN),
-    edit: (path, edit, key) => asked({ type: 'edit', path, edit, ...keyed(key) }, EDITED),
+    read: (path, { from, count } = {}) => send({ type: 'read', path, ...defined({ from, count }) }, READ),
+    write: (path, text, key) => send({ type: 'write', path, text, ...keyed(key) }, WRITTEN),
+    edit: (path, edit, key) => send({ type: 'edit', path, edit, ...keyed(key) }, EDITED),
     search: async (question) => {
-      const answer = await asked({ type: 'search', question }, FOUND)
-      return answer.type === 'fault' || answer.matches.every((match) => fits(match, MATCH)) ? answer : nonsense()
+      const answer = await send({ type: 'search', question }, FOUND)
+      return answer.type === 'fault' || answer.matches.every((match) => hasFields(match, MATCH))
+        ? answer
+        : throwInvalidAnswer()
     },
   }
 }
@@ -59,16 +61,16 @@ const FOUND: Fields<FileSearchResult> = {
 }
 const MATCH: Fields<FileSearchResult['matches'][number]> = { path: isText, line: isCount, text: isText }
 
-function checked<T>(reply: unknown, fields: Fields<T>): FileAnswer<T> {
-  if (fits(reply, { type: isOneOf('fault'), fault: isText, message: isText })) return reply as FileAnswer<T>
-  return fits(reply, { type: isOneOf('done'), ...fields }) ? (reply as FileAnswer<T>) : nonsense()
+function requireAnswer<T>(reply: unknown, fields: Fields<T>): FileAnswer<T> {
+  if (hasFields(reply, { type: isOneOf('fault'), fault: isText, message: isText })) return reply as FileAnswer<T>
+  return hasFields(reply, { type: isOneOf('done'), ...fields }) ? (reply as FileAnswer<T>) : throwInvalidAnswer()
 }
 
-function fits(value: unknown, fields: Record<string, Check>): boolean {
+function hasFields(value: unknown, fields: Record<string, Check>): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(fields).every(([name, isRight]) => isRight((value as Record<string, unknown>)[name]))
 }
 
-function nonsense(): never {
-  throw new WorkspaceError('unavailable', 'The workspace gave an answer that makes no sense. Try again.')
+function throwInvalidAnswer(): never {
+  throw new WorkspaceError('unavailable', 'Invalid response from the workspace supervisor. Try again.')
 }

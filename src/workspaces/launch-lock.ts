@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 const STRIPES = 64
-const LOOK_MS = 15
+const POLL_MS = 15
 
 /**
- * One at a time, among all processes of this machine, makes, wakes or removes a workspace. An exclusive transaction on a file
- * that nothing else opens: the operating system ends it with the process, however that dies. The files are few and stay, so
- * nobody ever waits on one that was removed.
+ * A lock across all processes of this machine, held to create, wake or remove a workspace. It is an exclusive SQLite
+ * transaction on a separate file, which the operating system ends with the process, even after a crash. The lock
+ * files are few (striped) and never removed, so a process never waits on a deleted file.
  */
 export function newLaunchLock(root: string) {
   const queues = new Map<string, Promise<unknown>>()
 
-  async function held<T>(file: string, work: () => Promise<T>): Promise<T> {
+  async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
     mkdirSync(join(root, '.locks'), { recursive: true, mode: 0o700 })
     for (;;) {
-      const lock = taken(file)
+      const lock = tryLock(file)
       if (!lock) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
         continue
       }
       try {
@@ -35,7 +35,7 @@ export function newLaunchLock(root: string) {
       const stripe = createHash('sha256').update(name).digest()[0]! % STRIPES
       const file = join(root, '.locks', String(stripe).padStart(2, '0'))
       const before = queues.get(file) ?? Promise.resolve()
-      const mine = before.then(() => held(file, work))
+      const mine = before.then(() => withLock(file, work))
       const settled = mine.catch(() => {})
       queues.set(file, settled)
       void settled.then(() => {
@@ -48,7 +48,7 @@ export function newLaunchLock(root: string) {
 
 export type LaunchLock = ReturnType<typeof newLaunchLock>
 
-function taken(file: string): DatabaseSync | undefined {
+function tryLock(file: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(file, { timeout: 0 })
   try {
     lock.exec('begin exclusive')

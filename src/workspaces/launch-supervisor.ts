@@ -15,24 +15,27 @@ import { NODE_OPTIONS, type SupervisorProgram } from './supervisor-program.ts'
 import { newListeningSocket } from './unix-socket.ts'
 import type { WorkspacePaths } from './workspace-folder.ts'
 
-/** Descriptors of what is started, by their place. */
-const SOCKET = 3
-const SECCOMP = 4
-const INFO = 5
-/** Held back until its limits are set. */
-const BLOCK = 6
+/** Descriptor numbers in the child process. */
+const SOCKET_FD = 3
+const SECCOMP_FD = 4
+const INFO_FD = 5
+/** bubblewrap waits on this descriptor until the cgroup limits are set. */
+const BLOCK_FD = 6
 
-const LAST_WORDS_MS = 1_000
+const STDERR_WAIT_MS = 1_000
 
 type LaunchOptions = {
   paths: WorkspacePaths
   program: SupervisorProgram
   config: SupervisorConfig
-  /** The program that makes the sandbox; without it there is none. */
+  /** What the sandbox needs; absent where commands run without one. */
   bubblewrap?: { program: string; etc: string; egress?: string; cgroup?: Cgroup }
 }
 
-/** Starts what keeps a workspace and resolves when it answers. Called by one at a time; what was there before is ended first. */
+/**
+ * Starts a supervisor and resolves when it answers. Call it under the launch lock; it first kills a supervisor that is
+ * left.
+ */
 export async function launchSupervisor(options: LaunchOptions): Promise<SupervisorConnection> {
   const { paths } = options
   await killSupervisor(paths)
@@ -45,36 +48,42 @@ export async function launchSupervisor(options: LaunchOptions): Promise<Supervis
   } finally {
     socket.release()
   }
-  const words = listenTo(child.stderr)
+  const stderr = readText(child.stderr)
   const failed = new Promise<never>((_, reject) => {
     child.once('error', (fault) => reject(toSandboxError(fault.message)))
-    child.once('exit', (code) => void words.then((text) => reject(toSandboxError(text || `it ended with ${code}`))))
+    child.once(
+      'exit',
+      (code) => void stderr.then((text) => reject(toSandboxError(text || `the supervisor exited with code ${code}`))),
+    )
   })
   failed.catch(() => {})
   try {
-    const pid = options.bubblewrap ? await Promise.race([firstProcess(child, paths), failed]) : child.pid
+    const pid = options.bubblewrap ? await Promise.race([readFirstPid(child, paths), failed]) : child.pid
     if (pid !== undefined) writeSupervisorPid(paths, pid)
     if (pid !== undefined && options.bubblewrap?.cgroup) {
       options.bubblewrap.cgroup.add(pid)
-      ;(child.stdio as (Writable | null)[])[BLOCK]?.end('.')
+      ;(child.stdio as (Writable | null)[])[BLOCK_FD]?.end('.')
     }
-    return await Promise.race([greeted(options), failed])
+    return await Promise.race([connectAndGreet(options), failed])
   } catch (fault) {
     await killSupervisor(paths)
-    // Nobody listening is how it looks from here; why is what the one that ended has to say.
-    await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS))])
+    // The child's stderr explains more than our connect error: `failed` rejects with it.
+    await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, STDERR_WAIT_MS))])
     throw fault
   } finally {
-    // It lives without us from here on.
+    // The supervisor outlives this process.
     child.unref()
     for (const stream of child.stdio) stream?.destroy()
   }
 }
 
-/** Its own /dev/null in place of the machine's, which it came with and which could be changed through its descriptor. */
-const FIRST_SCRIPT = 'ulimit -c 0; ulimit -f "$0"; exec </dev/null >/dev/null; "$@"; exit $?'
+/**
+ * Replaces the inherited /dev/null, the machine's own, by the sandbox's: its mode could be changed through the
+ * descriptor.
+ */
+const INIT_SCRIPT = 'ulimit -c 0; ulimit -f "$0"; exec </dev/null >/dev/null; "$@"; exit $?'
 
-async function greeted({ paths }: LaunchOptions): Promise<SupervisorConnection> {
+async function connectAndGreet({ paths }: LaunchOptions): Promise<SupervisorConnection> {
   let connection: SupervisorConnection | undefined
   try {
     connection = await connect(paths.socket)
@@ -82,7 +91,7 @@ async function greeted({ paths }: LaunchOptions): Promise<SupervisorConnection> 
     return connection
   } catch (cause) {
     connection?.close()
-    throw new WorkspaceError('unavailable', 'The workspace did not start in time. Try again.', { cause })
+    throw new WorkspaceError('unavailable', 'The workspace supervisor did not answer in time. Try again.', { cause })
   }
 }
 
@@ -92,7 +101,7 @@ function startSandbox(
   socket: number,
 ): ChildProcess {
   const filter = seccompFilter(process.arch)
-  const walls = bwrapArguments({
+  const bwrap = bwrapArguments({
     files: paths.files,
     spool: paths.spool,
     supervisor: folder,
@@ -101,27 +110,27 @@ function startSandbox(
     quota: config.quota,
     ...defined({ egress: egress || undefined }),
     descriptors: {
-      info: INFO,
-      ...defined({ seccomp: filter ? SECCOMP : undefined, block: cgroup ? BLOCK : undefined }),
+      info: INFO_FD,
+      ...defined({ seccomp: filter ? SECCOMP_FD : undefined, block: cgroup ? BLOCK_FD : undefined }),
     },
   })
   const command = [SANDBOX_PATHS.node, ...NODE_OPTIONS, `${SANDBOX_PATHS.supervisor}/${entry}`, JSON.stringify(config)]
-  // Blocks of 512 bytes: no single file, however empty inside, is larger than the whole workspace may be.
+  // In blocks of 512 bytes: no single file, even a sparse one, exceeds the quota of the workspace.
   const blocks = String(Math.ceil(config.quota.diskBytes / 512))
-  const first = ['/bin/sh', '-c', FIRST_SCRIPT, blocks, ...command]
-  const sandbox = withUnwritableDevices([program, ...walls, '--', ...first])
-  // A file and not a pipe: one that broke because we die here would end bubblewrap between two of its processes, and the
-  // second would wait for the first for ever.
+  const first = ['/bin/sh', '-c', INIT_SCRIPT, blocks, ...command]
+  const sandbox = withUnwritableDevices([program, ...bwrap, '--', ...first])
+  // A file, not a pipe: if this server died now, a broken pipe would end one of bubblewrap's two processes and the
+  // other would wait for it forever.
   const info = openSync(paths.bwrapInfo, 'w', 0o600)
-  const child = spawn(...withoutInherited(sandbox, cgroup ? BLOCK : INFO), {
+  const child = spawn(...withoutInherited(sandbox, cgroup ? BLOCK_FD : INFO_FD), {
     cwd: '/',
-    // Its first process inside keeps what it was given, readable for everybody there.
+    // The environment of the sandbox's first process is readable for every command in it.
     env: config.environment,
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', socket, 'pipe', info, ...(cgroup ? (['pipe'] as const) : [])],
   })
   closeSync(info)
-  const seccomp = child.stdio[SECCOMP] as Writable | null
+  const seccomp = child.stdio[SECCOMP_FD] as Writable | null
   seccomp?.on('error', () => {})
   seccomp?.end(filter)
   return child
@@ -129,7 +138,7 @@ function startSandbox(
 
 function startLocal({ config, program: { folder, entry } }: LaunchOptions, socket: number): ChildProcess {
   return spawn(
-    ...withoutInherited([process.execPath, ...NODE_OPTIONS, `${folder}/${entry}`, JSON.stringify(config)], SOCKET),
+    ...withoutInherited([process.execPath, ...NODE_OPTIONS, `${folder}/${entry}`, JSON.stringify(config)], SOCKET_FD),
     {
       cwd: '/',
       env: config.environment,
@@ -140,8 +149,8 @@ function startLocal({ config, program: { folder, entry } }: LaunchOptions, socke
 }
 
 /**
- * Descriptors the server itself was started with, by a service manager say, would be inherited through everything down to the
- * commands: all but ours are closed on the way. Only bash can name those above nine; the supervisor refuses what is left.
+ * Descriptors the server inherited, from a service manager for example, would reach every command: this closes all but
+ * our own. Only bash can address descriptors above 9; the supervisor refuses to start if any is left.
  */
 function withoutInherited(command: string[], last: number): [file: string, parameters: string[]] {
   const shell = ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
@@ -152,8 +161,8 @@ function withoutInherited(command: string[], last: number): [file: string, param
 const CLOSE_OTHERS =
   'cd /proc/self/fd; for number in *; do ((number > $0 && number != 255)) && eval "exec $number>&-"; done; cd /; exec "$@"'
 
-/** The first process inside, as it is called outside: everything in there ends with it. */
-async function firstProcess(child: ChildProcess, { bwrapInfo }: WorkspacePaths): Promise<number | undefined> {
+/** The pid, outside the sandbox, of its first process: the whole sandbox ends with it. */
+async function readFirstPid(child: ChildProcess, { bwrapInfo }: WorkspacePaths): Promise<number | undefined> {
   while (child.exitCode === null && child.signalCode === null) {
     const pid = /"child-pid":\s*(\d+)/.exec(readFileSync(bwrapInfo, 'latin1'))?.[1]
     if (pid !== undefined) return Number(pid)
@@ -162,8 +171,8 @@ async function firstProcess(child: ChildProcess, { bwrapInfo }: WorkspacePaths):
   return undefined
 }
 
-/** What it says until it closes, up to a few kilobytes. */
-function listenTo(stream: Readable | null | undefined): Promise<string> {
+/** The text of a stream until it closes, up to 4 KB. */
+function readText(stream: Readable | null | undefined): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
     stream?.setEncoding('utf8')

@@ -1,6 +1,6 @@
 import type { Workspaces } from '../ports/workspaces.ts'
 
-/** Loaded with the first question: a process that runs a turn and ends has none, and is spared the time. */
+/** Loads the implementation on first use: a process that runs one turn without a workspace does not pay for it. */
 export function lazyWorkspaces(load: () => Promise<Workspaces>): Workspaces {
   let loading: Promise<Workspaces> | undefined
   const loaded = () => {
@@ -19,9 +19,9 @@ export function lazyWorkspaces(load: () => Promise<Workspaces>): Workspaces {
     remove: async (conversationId) => (await loaded()).remove(conversationId),
     check: async () => (await loaded()).check(),
     processWatches: {
-      add: async (awaited) => (await loaded()).processWatches.add(awaited),
+      add: async (watch) => (await loaded()).processWatches.add(watch),
       list: async () => (await loaded()).processWatches.list(),
-      remove: async (awaited) => (await loaded()).processWatches.remove(awaited),
+      remove: async (watch) => (await loaded()).processWatches.remove(watch),
     },
     close: async () => (await loading)?.close(),
   }

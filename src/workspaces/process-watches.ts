@@ -4,20 +4,22 @@ import type { ConversationId } from '../core/id.ts'
 import { type ProcessWatches, type WatchedProcess, WorkspaceError } from '../ports/workspaces.ts'
 
 type ProcessWatchesDeps = {
-  /** Where a workspace is, as the server sees it. */
+  /** The folder of a workspace, as the server sees it. */
   folderOf(conversationId: ConversationId): string
   list(): Promise<ConversationId[]>
   now(): number
 }
 
-/** How long what is remembered counts: another process may have written into the same folder. */
-const REMEMBERED_MS = 30_000
+/** How long the cache is valid: another process may have written into the same folder. */
+const CACHE_MS = 30_000
 const NAME = /^[\w-]{1,64}$/
 
-/** One empty file for each, in `awaited/` of its workspace, which the sandbox does not see and which goes with it. */
+/**
+ * One empty file per watch, in `awaited/` of its workspace: not visible in the sandbox, and removed with the workspace.
+ */
 export function newProcessWatches({ folderOf, list, now }: ProcessWatchesDeps): ProcessWatches {
-  const remembered = new Map<string, WatchedProcess>()
-  let lookedAt = Number.NEGATIVE_INFINITY
+  const cache = new Map<string, WatchedProcess>()
+  let loadedAt = Number.NEGATIVE_INFINITY
   let changes = 0
 
   const keyOf = ({ conversationId, processId }: WatchedProcess) => `${conversationId}/${processId}`
@@ -26,27 +28,27 @@ export function newProcessWatches({ folderOf, list, now }: ProcessWatchesDeps): 
     return join(folderOf(conversationId), 'awaited', processId)
   }
 
-  async function look(): Promise<void> {
-    lookedAt = now()
+  async function reload(): Promise<void> {
+    loadedAt = now()
     const before = changes
     const found: WatchedProcess[] = []
     for (const conversationId of await list())
-      for (const processId of await namesIn(join(folderOf(conversationId), 'awaited')))
+      for (const processId of await listNames(join(folderOf(conversationId), 'awaited')))
         if (NAME.test(processId)) found.push({ conversationId, processId })
-    // What was noted or told meanwhile may or may not be among them: they are looked at again.
+    // Watches added or removed during the scan may be missing or stale in it: the next call scans again.
     if (changes !== before) {
-      lookedAt = Number.NEGATIVE_INFINITY
+      loadedAt = Number.NEGATIVE_INFINITY
       return
     }
-    remembered.clear()
-    for (const one of found) remembered.set(keyOf(one), one)
+    cache.clear()
+    for (const one of found) cache.set(keyOf(one), one)
   }
 
   return {
-    async add(awaited) {
-      const file = await open(fileOf(awaited), 'a', 0o600).catch((fault: NodeJS.ErrnoException) => {
+    async add(watch) {
+      const file = await open(fileOf(watch), 'a', 0o600).catch((fault: NodeJS.ErrnoException) => {
         if (fault.code !== 'ENOENT') throw fault
-        throw new WorkspaceError('gone', `The workspace of ${awaited.conversationId} was removed.`)
+        throw new WorkspaceError('gone', `The workspace of ${watch.conversationId} was removed.`)
       })
       try {
         await file.sync()
@@ -54,21 +56,21 @@ export function newProcessWatches({ folderOf, list, now }: ProcessWatchesDeps): 
         await file.close()
       }
       changes += 1
-      remembered.set(keyOf(awaited), awaited)
+      cache.set(keyOf(watch), watch)
     },
     async list() {
-      if (now() - lookedAt > REMEMBERED_MS) await look()
-      return [...remembered.values()]
+      if (now() - loadedAt > CACHE_MS) await reload()
+      return [...cache.values()]
     },
-    async remove(awaited) {
-      await rm(fileOf(awaited), { force: true })
+    async remove(watch) {
+      await rm(fileOf(watch), { force: true })
       changes += 1
-      remembered.delete(keyOf(awaited))
+      cache.delete(keyOf(watch))
     },
   }
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+async function listNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
   } catch (error) {

@@ -2,25 +2,28 @@ import type { Json } from '../core/json.ts'
 import type { CommandRequest, Containment, KillReason, OutputRange, WorkspaceQuota } from '../ports/workspaces.ts'
 import type { FileRequest } from './file-protocol.ts'
 
-/** What a supervisor is started with. It is visible inside the sandbox: nothing in it is a secret. */
+/** The supervisor's start parameter. It is visible inside the sandbox, so it holds no secret. */
 export type SupervisorConfig = {
   version: 1
   containment: Containment
-  /** As the supervisor sees them. */
+  /** Paths as the supervisor sees them. */
   folder: string
   spool: string
   quota: WorkspaceQuota
-  /** What a command is given, and nothing else. */
+  /** The whole environment of a command. */
   environment: Record<string, string>
-  /** Where there is a way out: the folder with the sockets of those who open it, and the port it is reached at inside. */
+  /**
+   * Where egress is enabled: the folder with the sockets of the servers' proxies, and the proxy port inside the
+   * sandbox.
+   */
   egress?: { folder: string; port: number }
-  /** Without anything to do and without anybody connected. */
+  /** The supervisor exits after this time with no process and no connection. */
   sleepAfterMs: number
-  /** The descriptor of the socket that is listened on. */
+  /** The descriptor of the listening socket. */
   socket: number
 }
 
-/** One JSON value a line, both ways. Several questions may be open at once. */
+/** The protocol is one JSON value per line, in both directions. Several questions may be open at once. */
 export type QuestionEnvelope = { id: number; ask: SupervisorQuestion }
 
 export type SupervisorQuestion =
@@ -29,9 +32,9 @@ export type SupervisorQuestion =
   | { type: 'processes' }
   | { type: 'process'; processId: string }
   | { type: 'find-by-key'; key: string }
-  /** Answered when it has ended. */
+  /** Answered when the process has ended. */
   | { type: 'wait'; processId: string }
-  /** The one who asked that question waits no more. */
+  /** Cancels an open question: its answer is not sent. */
   | { type: 'forget'; question: number }
   | { type: 'output'; processId: string; range: OutputRange }
   | { type: 'write'; processId: string; text: string; end: boolean }
@@ -40,9 +43,9 @@ export type SupervisorQuestion =
   | { type: 'end-of'; runId: string; why: KillReason }
   | { type: 'usage' }
   | { type: 'file'; request: FileRequest }
-  /** Everything in it ends, and then the supervisor. */
+  /** Ends all processes, then the supervisor. */
   | { type: 'end'; why: KillReason }
-  /** It goes to sleep if there is nothing to do; answered with whether it does. */
+  /** The supervisor exits if it is idle; the answer says whether it does. */
   | { type: 'rest' }
 
 export type AnswerEnvelope = { id: number; answer: Json } | { id: number; fault: SupervisorFault; message: string }

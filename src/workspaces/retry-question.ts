@@ -3,39 +3,42 @@ import { WorkspaceError } from '../ports/workspaces.ts'
 import { ConnectionLost, type SupervisorConnection } from './connection.ts'
 import type { SupervisorQuestion } from './protocol.ts'
 
-/** The way to one workspace. */
+/** Connections to the supervisor of one workspace. */
 export type ConnectionSource = {
-  /** The connection that is there, or a new one. */
+  /** The open connection, or a new one. */
   open(): Promise<SupervisorConnection>
-  /** Not to be handed out again. */
+  /** Removes the connection, so that `open` does not return it again. */
   forget(opened: Promise<SupervisorConnection>): void
-  /** Nobody is to be asked any more. */
+  /** True during shutdown: no retry then. */
   isClosed(): boolean
 }
 
 const ATTEMPTS = 3
 
-/** Asks, and asks again where a connection was lost and asking twice does no harm. */
+/** Sends a question, and retries it after a lost connection if a repetition does no harm. */
 export async function retryQuestion(
   question: SupervisorQuestion,
-  how: { signal?: AbortSignal },
-  line: ConnectionSource,
+  options: { signal?: AbortSignal },
+  source: ConnectionSource,
 ): Promise<Json> {
   for (let attempt = 1; ; attempt++) {
-    const opened = line.open()
+    const opened = source.open()
     const connection = await opened
     try {
-      return await connection.ask(question, how)
+      return await connection.ask(question, options)
     } catch (fault) {
       if (!(fault instanceof ConnectionLost)) throw fault
-      // That it is closed is told a moment later: until then every further question would be lost on it too.
-      line.forget(opened)
-      if (line.isClosed() || attempt >= ATTEMPTS || !isRepeatable(question)) throw silent(fault)
+      // The close event comes a moment later; until then every further question would be lost on this connection too.
+      source.forget(opened)
+      if (source.isClosed() || attempt >= ATTEMPTS || !isRepeatable(question)) throw unansweredError(fault)
     }
   }
 }
 
-/** What may be asked again when the answer was lost. A command has its key; what is typed into one has not. */
+/**
+ * Whether a question may be retried after a lost answer. A command has an idempotency key; input typed into one has
+ * none.
+ */
 function isRepeatable(question: SupervisorQuestion): boolean {
   if (question.type === 'write') return false
   if (question.type !== 'file') return true
@@ -43,10 +46,10 @@ function isRepeatable(question: SupervisorQuestion): boolean {
   return request.type === 'read' || request.type === 'search' || request.key !== undefined
 }
 
-const silent = (cause: Error) =>
+const unansweredError = (cause: Error) =>
   new WorkspaceError(
     'unavailable',
-    'The workspace did not answer. What was asked may have happened; look before you ask again.',
+    'The workspace did not answer. The request may have taken effect; check before you repeat it.',
     {
       cause,
     },

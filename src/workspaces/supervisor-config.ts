@@ -5,7 +5,7 @@ import type { SupervisorConfig } from './protocol.ts'
 import { SANDBOX_PATHS } from './sandbox/bubblewrap.ts'
 import type { WorkspacePaths } from './workspace-folder.ts'
 
-/** Awake without anything to do; waking takes about as long as a command or two. */
+/** Idle time before a supervisor exits. Starting it again takes about as long as a command or two. */
 const SLEEP_AFTER_MS = 60_000
 
 type SandboxSettings = { containment: Containment; quota: WorkspaceQuota; egress: readonly string[] }
@@ -17,7 +17,7 @@ export function newSupervisorConfig(
 ): SupervisorConfig {
   const { containment, quota } = sandbox
   const isInside = containment === 'bubblewrap'
-  const hasWayOut = isInside && sandbox.egress.length > 0
+  const hasEgress = isInside && sandbox.egress.length > 0
   return {
     version: 1,
     containment,
@@ -26,14 +26,16 @@ export function newSupervisorConfig(
     socket: 3,
     folder: isInside ? SANDBOX_PATHS.folder : paths.files,
     spool: isInside ? SANDBOX_PATHS.spool : paths.spool,
-    environment: isInside ? { ...INSIDE_ENVIRONMENT, ...(hasWayOut ? PROXY : undefined) } : localEnvironment(paths),
-    ...defined({ egress: hasWayOut ? { folder: SANDBOX_PATHS.egress, port: PROXY_PORT } : undefined }),
+    environment: isInside
+      ? { ...SANDBOX_ENVIRONMENT, ...(hasEgress ? PROXY_ENVIRONMENT : undefined) }
+      : localEnvironment(paths),
+    ...defined({ egress: hasEgress ? { folder: SANDBOX_PATHS.egress, port: PROXY_PORT } : undefined }),
   }
 }
 
-/** Everything a command is given. Nothing of the server's own. */
-const INSIDE_ENVIRONMENT = {
-  // At the end the Node that keeps the workspace: a machine may have none of its own, or one for its users alone.
+/** The whole environment of a command; nothing of the server's is passed. */
+const SANDBOX_ENVIRONMENT = {
+  // Last, the Node that runs the supervisor: a machine may have no other, or one in a user's folder only.
   PATH: `/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:${dirname(SANDBOX_PATHS.node)}`,
   HOME: SANDBOX_PATHS.folder,
   USER: 'agent',
@@ -42,26 +44,26 @@ const INSIDE_ENVIRONMENT = {
   LANG: 'C.UTF-8',
   TERM: 'dumb',
   TMPDIR: '/tmp',
-  // What would wait for somebody to turn pages.
+  // A pager would wait for a key.
   PAGER: 'cat',
   GIT_PAGER: 'cat',
 }
 
 const PROXY_PORT = 3128
-const ADDRESS = `http://127.0.0.1:${PROXY_PORT}`
-const PROXY = {
-  HTTP_PROXY: ADDRESS,
-  HTTPS_PROXY: ADDRESS,
-  http_proxy: ADDRESS,
-  https_proxy: ADDRESS,
+const PROXY_URL = `http://127.0.0.1:${PROXY_PORT}`
+const PROXY_ENVIRONMENT = {
+  HTTP_PROXY: PROXY_URL,
+  HTTPS_PROXY: PROXY_URL,
+  http_proxy: PROXY_URL,
+  https_proxy: PROXY_URL,
   NO_PROXY: 'localhost,127.0.0.1,::1',
   no_proxy: 'localhost,127.0.0.1,::1',
 }
 
-/** Without a sandbox a command sees the machine, but still not what the server was told in confidence. */
-const PASSED_ON = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR']
+/** Without a sandbox a command sees the machine, but not the server's secrets: only these variables are passed. */
+const PASSED_VARIABLES = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR']
 
 function localEnvironment(paths: WorkspacePaths): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
+  const passed = PASSED_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))
   return { HOME: paths.files, ...Object.fromEntries(passed), TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat' }
 }

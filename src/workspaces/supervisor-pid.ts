@@ -3,43 +3,44 @@ import { replaceFileSync } from '../disk/atomic-write.ts'
 import { bootId } from '../disk/boot-id.ts'
 import type { WorkspacePaths } from './workspace-folder.ts'
 
-/** The process that everything of a workspace ends with, named so that no other can be meant: pids are used again. */
+/** The process with which everything in a workspace ends. Start time and boot id make it unique: pids are reused. */
 type SupervisorPid = { pid: number; startedAt: string; boot: string }
 
 export function writeSupervisorPid(paths: WorkspacePaths, pid: number): void {
-  const startedAt = startOf(pid)
-  // It has ended already; there is nothing to remember.
+  const startedAt = startTimeOf(pid)
+  // The process has ended already.
   if (startedAt === undefined) return
-  const keeper: SupervisorPid = { pid, startedAt, boot: bootId() }
-  replaceFileSync(paths.supervisorPid, JSON.stringify(keeper))
+  const supervisor: SupervisorPid = { pid, startedAt, boot: bootId() }
+  replaceFileSync(paths.supervisorPid, JSON.stringify(supervisor))
 }
 
-/** Ends whatever kept the workspace before. Resolves when nothing of it runs any more. */
+/** Kills the supervisor that is on record, if it runs. Resolves when it and everything in its sandbox has ended. */
 export async function killSupervisor(paths: WorkspacePaths): Promise<void> {
-  const keeper = readKeeper(paths)
-  if (!keeper || !isAlive(keeper)) return
+  const supervisor = readSupervisorPid(paths)
+  if (!supervisor || !isAlive(supervisor)) return
   try {
-    process.kill(keeper.pid, 'SIGKILL')
+    process.kill(supervisor.pid, 'SIGKILL')
   } catch (fault) {
-    // It ended between the two looks.
+    // The process ended after the check above.
     if ((fault as NodeJS.ErrnoException).code !== 'ESRCH') throw fault
   }
-  while (isAlive(keeper)) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (isAlive(supervisor)) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-function readKeeper(paths: WorkspacePaths): SupervisorPid | undefined {
+function readSupervisorPid(paths: WorkspacePaths): SupervisorPid | undefined {
   try {
-    const keeper = JSON.parse(readFileSync(paths.supervisorPid, 'utf8')) as SupervisorPid
-    return Number.isInteger(keeper.pid) && keeper.pid > 1 ? keeper : undefined
+    const supervisor = JSON.parse(readFileSync(paths.supervisorPid, 'utf8')) as SupervisorPid
+    return Number.isInteger(supervisor.pid) && supervisor.pid > 1 ? supervisor : undefined
   } catch {
     return undefined
   }
 }
 
-const isAlive = ({ pid, startedAt, boot }: SupervisorPid): boolean => boot === bootId() && startOf(pid) === startedAt
+const isAlive = ({ pid, startedAt, boot }: SupervisorPid): boolean =>
+  boot === bootId() && startTimeOf(pid) === startedAt
 
-/** In ticks since the machine started; undefined for a process that is not there or only waits to be collected. */
-function startOf(pid: number): string | undefined {
+/** In ticks since boot; undefined for a process that does not exist or is a zombie. */
+function startTimeOf(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -2,12 +2,12 @@ import { closeSync, constants, openSync, renameSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 
-/** The system takes 107 bytes for the path of a socket. */
-const LONGEST = 100
+/** Linux allows 107 bytes for the path of a socket. */
+const MAX_PATH_BYTES = 100
 
-/** Calls `use` with a path to the same place that is short enough, which holds for as long as the call takes. */
+/** Calls `use` with a short alias of the path, which is valid during the call only. */
 function withShortPath<T>(path: string, use: (short: string) => T): T {
-  if (Buffer.byteLength(path) <= LONGEST) return use(path)
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return use(path)
   const folder = openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     return use(`/proc/self/fd/${folder}/${basename(path)}`)
@@ -16,24 +16,26 @@ function withShortPath<T>(path: string, use: (short: string) => T): T {
   }
 }
 
-/** Connecting begins with the call and needs the path only for that. */
+/** The path is needed only to start connecting, so the alias may end with the call. */
 export const connectTo = (path: string): Socket => withShortPath(path, (short) => createConnection(short))
 
-/** A name that listens from the moment it is there. It takes the place of what had the name before. For one at a time. */
+/** The path appears only once the server listens, and replaces an older socket. Call it under a lock. */
 export async function listenAt(path: string, server: Server): Promise<void> {
-  const beside = `${path}.new`
-  // Of one that died between the two.
-  rmSync(beside, { force: true })
+  const temporary = `${path}.new`
+  // Left by a process that died before the rename.
+  rmSync(temporary, { force: true })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    withShortPath(beside, (short) => server.listen(short, resolve))
+    withShortPath(temporary, (short) => server.listen(short, resolve))
   })
-  renameSync(beside, path)
+  renameSync(temporary, path)
 }
 
 type ListeningSocket = { descriptor: number; release(): void }
 
-/** Listens without accepting: whoever inherits the descriptor does that. Letting go of it here leaves it to them. */
+/**
+ * Listens without accepting: the child that inherits the descriptor accepts. `release` closes it in this process only.
+ */
 export async function newListeningSocket(path: string): Promise<ListeningSocket> {
   const server = createServer()
   await listenAt(path, server)

@@ -1,32 +1,32 @@
 import type { Json } from '../core/json.ts'
 import { type ProcessOutput, type ProcessState, WorkspaceError, type WorkspaceState } from '../ports/workspaces.ts'
 
-/** The form of what comes out of a sandbox is checked: a command may have got hold of whoever answers there. */
+/** Answers from a sandbox are untrusted: a command may have taken over the supervisor. */
 export function parseProcess(answer: Json): ProcessState {
   const state = answer as unknown as ProcessState
-  const { processId, key, command, runId, background, startedAt, outputBytes, ending, endedAt } = objectFrom(state)
+  const { processId, key, command, runId, background, startedAt, outputBytes, ending, endedAt } = requireObject(state)
   const texts = [processId, key, command, runId].every((value) => typeof value === 'string')
   const numbers = [startedAt, outputBytes].every(Number.isFinite) && (endedAt === undefined || Number.isFinite(endedAt))
-  if (!texts || !numbers || typeof background !== 'boolean' || !isEnding(ending)) throw nonsense()
+  if (!texts || !numbers || typeof background !== 'boolean' || !isEnding(ending)) throw invalidAnswer()
   return state
 }
 
 export function parseProcesses(answer: Json): ProcessState[] {
-  if (!Array.isArray(answer)) throw nonsense()
+  if (!Array.isArray(answer)) throw invalidAnswer()
   return answer.map(parseProcess)
 }
 
 export function parseOutput(answer: Json): ProcessOutput {
   const output = answer as unknown as ProcessOutput
-  const { text, from, next, total, dropped } = objectFrom(output)
-  if (typeof text !== 'string' || ![from, next, total, dropped].every(Number.isFinite)) throw nonsense()
+  const { text, from, next, total, dropped } = requireObject(output)
+  if (typeof text !== 'string' || ![from, next, total, dropped].every(Number.isFinite)) throw invalidAnswer()
   return output
 }
 
 export function parseUsage(answer: Json): WorkspaceState['usage'] {
   const usage = answer as unknown as WorkspaceState['usage']
-  const { diskBytes, processes, memoryBytes } = objectFrom(usage)
-  if (![diskBytes, processes, memoryBytes].every(Number.isFinite)) throw nonsense()
+  const { diskBytes, processes, memoryBytes } = requireObject(usage)
+  if (![diskBytes, processes, memoryBytes].every(Number.isFinite)) throw invalidAnswer()
   return usage
 }
 
@@ -35,9 +35,10 @@ const ENDINGS: ReadonlySet<string> = new Set(['exited', 'killed', 'over-limit', 
 const isEnding = (ending: ProcessState['ending']): boolean =>
   ending === undefined || (typeof ending === 'object' && ending !== null && ENDINGS.has(ending.type))
 
-function objectFrom<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) throw nonsense()
+function requireObject<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) throw invalidAnswer()
   return value
 }
 
-const nonsense = () => new WorkspaceError('unavailable', 'The workspace answered what makes no sense. Try again.')
+const invalidAnswer = () =>
+  new WorkspaceError('unavailable', 'Invalid response from the workspace supervisor. Try again.')

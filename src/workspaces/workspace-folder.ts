@@ -6,15 +6,15 @@ import { promisify } from 'node:util'
 import type { ConversationId } from '../core/id.ts'
 import { WorkspaceError } from '../ports/workspaces.ts'
 
-/** Where the parts of one workspace are, as the server sees them. Below `files` and `spool` the server opens nothing. */
+/** Paths of one workspace, as the server sees them. The server opens nothing below `files` and `spool`. */
 export type WorkspacePaths = {
   folder: string
   files: string
   spool: string
   socket: string
-  /** Who keeps it now. */
+  /** Names the process of the supervisor that runs now. */
   supervisorPid: string
-  /** Where bubblewrap writes down what it started. */
+  /** Written by bubblewrap's `--info-fd`: the pid of the sandbox's first process. */
   bwrapInfo: string
   metadata: string
 }
@@ -25,13 +25,13 @@ const NAME = /^conv-[A-Za-z0-9-]{1,64}$/
 const run = promisify(execFile)
 
 export function workspacePaths(root: string, conversationId: ConversationId): WorkspacePaths {
-  // It becomes a part of a path.
+  // The id becomes a part of a path.
   if (!NAME.test(conversationId))
-    throw new WorkspaceError('unavailable', `${conversationId.slice(0, 80)} is not the id of a conversation.`)
-  return placeIn(join(root, conversationId))
+    throw new WorkspaceError('unavailable', `"${conversationId.slice(0, 80)}" is not a conversation id.`)
+  return pathsIn(join(root, conversationId))
 }
 
-const placeIn = (folder: string): WorkspacePaths => ({
+const pathsIn = (folder: string): WorkspacePaths => ({
   folder,
   files: join(folder, 'files'),
   spool: join(folder, 'spool'),
@@ -47,20 +47,20 @@ export const workspaceExists = (paths: WorkspacePaths): Promise<boolean> =>
     () => false,
   )
 
-/** Whole or not at all: it is made beside, and then gets its name. */
+/** Atomic: creates the folder under a temporary name, then renames it. */
 export async function makeWorkspaceFolder(
   root: string,
   paths: WorkspacePaths,
-  about: WorkspaceMetadata,
+  metadata: WorkspaceMetadata,
 ): Promise<void> {
-  const beside = placeIn(join(root, `.making-${randomBytes(6).toString('hex')}`))
-  for (const folder of [beside.folder, beside.files, beside.spool, join(beside.folder, 'awaited')])
+  const temporary = pathsIn(join(root, `.making-${randomBytes(6).toString('hex')}`))
+  for (const folder of [temporary.folder, temporary.files, temporary.spool, join(temporary.folder, 'awaited')])
     await mkdir(folder, { recursive: true, mode: 0o700 })
-  await writeFile(beside.metadata, JSON.stringify(about), { mode: 0o600 })
+  await writeFile(temporary.metadata, JSON.stringify(metadata), { mode: 0o600 })
   try {
-    await rename(beside.folder, paths.folder)
+    await rename(temporary.folder, paths.folder)
   } catch (fault) {
-    await removeTree(beside.folder)
+    await removeTree(temporary.folder)
     if (!(await workspaceExists(paths))) throw fault
   }
 }
@@ -78,36 +78,38 @@ export async function listWorkspaceIds(root: string): Promise<ConversationId[]> 
   return names.filter((one) => one.isDirectory() && NAME.test(one.name)).map((one) => one.name as ConversationId)
 }
 
-/** It is gone for everybody when this resolves; what is left of it on the disk goes afterwards. */
+/** Renames the workspace, so that no process finds it any more; the caller deletes the renamed folder. */
 export async function moveAside(root: string, paths: WorkspacePaths): Promise<string> {
   const aside = join(root, `.removing-${randomBytes(6).toString('hex')}`)
   await rename(paths.folder, aside)
   return aside
 }
 
-/** Nothing runs in it any more. `rm` goes down by descriptor: no depth is too deep and no link is followed. */
+/**
+ * Call when nothing runs in the folder any more. `rm` descends by descriptor: any depth works and no link is followed.
+ */
 export async function removeTree(folder: string): Promise<void> {
   try {
     await run('rm', ['-rf', '--', folder])
   } catch {
-    // Folders an agent made unreadable for its own user.
+    // An agent may have made folders unreadable for its own user.
     await run('chmod', ['-R', 'u+rwX', '--', folder]).catch(() => {})
     await run('rm', ['-rf', '--', folder])
   }
 }
 
-/** What a removal or a making that was interrupted left. */
+/** Removes what an interrupted removal or creation left. */
 export async function removeLeftovers(root: string): Promise<void> {
   const names = await readdir(root).catch(() => [])
   for (const name of names) {
     const path = join(root, name)
-    const isForgotten = name.startsWith('.making-') && (await ageOf(path)) > FORGOTTEN_MS
-    if (isForgotten || name.startsWith('.removing-')) await removeTree(path)
+    const isAbandoned = name.startsWith('.making-') && (await ageOf(path)) > ABANDONED_AFTER_MS
+    if (isAbandoned || name.startsWith('.removing-')) await removeTree(path)
   }
 }
 
-/** Making one takes milliseconds. */
-const FORGOTTEN_MS = 3_600_000
+/** Creating a folder takes milliseconds. */
+const ABANDONED_AFTER_MS = 3_600_000
 
 const ageOf = (path: string): Promise<number> =>
   stat(path).then(

@@ -8,20 +8,20 @@ import { parseOutput, parseProcess, parseProcesses } from './validate-answers.ts
 
 type AskSupervisor = (question: SupervisorQuestion, options?: { signal?: AbortSignal }) => Promise<Json>
 
-/** The verbs of a workspace, asked of whoever keeps it. */
+/** The operations of a workspace, as questions to its supervisor. */
 export function newWorkspace(conversationId: ConversationId, ask: AskSupervisor): Workspace {
   const state = async (question: SupervisorQuestion): Promise<ProcessState> => parseProcess(await ask(question))
-  const maybe = async (question: SupervisorQuestion): Promise<ProcessState | undefined> => {
+  const findState = async (question: SupervisorQuestion): Promise<ProcessState | undefined> => {
     const answer = await ask(question)
     return answer === null ? undefined : parseProcess(answer)
   }
 
   return {
     conversationId,
-    start: (wish) => state({ type: 'start', wish }),
+    start: (request) => state({ type: 'start', wish: request }),
     processes: async () => parseProcesses(await ask({ type: 'processes' })),
-    process: (processId) => maybe({ type: 'process', processId }),
-    findByKey: (key) => maybe({ type: 'find-by-key', key }),
+    process: (processId) => findState({ type: 'process', processId }),
+    findByKey: (key) => findState({ type: 'find-by-key', key }),
     async wait(processId, signal) {
       try {
         return parseProcess(await ask({ type: 'wait', processId }, { signal }))

@@ -7,14 +7,14 @@ export type WorkspacesOptions = {
   sandbox: {
     containment: Containment
     quota: WorkspaceQuota
-    /** Domains that may be reached; none where it is empty. */
+    /** Domains that commands may reach; empty for none. */
     egress: readonly string[]
   }
   report(fault: unknown, where: string): void
-  /** Judges where a domain on the list leads. Without it there is no way out, whatever the list says. */
+  /** Checks the resolved address of an allowed domain. Without it every address is refused. */
   isPublicAddress?(address: string): boolean
-  /** The system's, if nothing else is said. */
+  /** Default: the system's resolver. */
   resolve?(host: string): Promise<{ address: string }[]>
-  /** How long one without anything to do stays awake. */
+  /** How long an idle supervisor stays awake. */
   sleepAfterMs?: number
 }

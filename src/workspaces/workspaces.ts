@@ -34,12 +34,12 @@ import {
 } from './workspace-folder.ts'
 import type { WorkspacesOptions } from './workspaces-options.ts'
 
-/** Workspaces on this machine, each kept by a supervisor of its own that is found again, whoever started it. */
+/** Workspaces on this machine. Each has its own supervisor, which any server process can find again. */
 export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   const { folder: root, clock, sandbox, report } = options
   const lock = newLaunchLock(root)
-  const wayOut = newLazyProxy(options)
-  const reach = newSupervisorConnector(options, { lock, wayOut })
+  const proxy = newLazyProxy(options)
+  const connect = newSupervisorConnector(options, { lock, proxy })
   const connections = new Map<ConversationId, Promise<SupervisorConnection>>()
   let isClosed = false
 
@@ -47,7 +47,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const known = connections.get(conversationId)
     if (known) return known
     if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is stopping.'))
-    const opened = reach(conversationId, workspacePaths(root, conversationId))
+    const opened = connect(conversationId, workspacePaths(root, conversationId))
     connections.set(conversationId, opened)
     const isOver = () => forget(conversationId, opened)
     opened.then(({ closed }) => closed).then(isOver, isOver)
@@ -58,27 +58,28 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     if (connections.get(conversationId) === opened) connections.delete(conversationId)
   }
 
-  function asker(conversationId: ConversationId) {
-    const line: ConnectionSource = {
+  function newAsk(conversationId: ConversationId) {
+    const source: ConnectionSource = {
       open: () => connectionOf(conversationId),
       forget: (opened) => forget(conversationId, opened),
       isClosed: () => isClosed,
     }
     return (question: SupervisorQuestion, how: { signal?: AbortSignal } = {}): Promise<Json> =>
-      retryQuestion(question, how, line)
+      retryQuestion(question, how, source)
   }
 
-  const workspaceOf = (conversationId: ConversationId): Workspace => newWorkspace(conversationId, asker(conversationId))
+  const workspaceOf = (conversationId: ConversationId): Workspace =>
+    newWorkspace(conversationId, newAsk(conversationId))
 
-  async function glance(conversationId: ConversationId): Promise<WorkspaceSummary | undefined> {
+  async function peek(conversationId: ConversationId): Promise<WorkspaceSummary | undefined> {
     const paths = workspacePaths(root, conversationId)
     if (!(await workspaceExists(paths))) return undefined
-    const there = await connectToRunning(paths)
-    there?.connection.close()
+    const running = await connectToRunning(paths)
+    running?.connection.close()
     return {
       conversationId,
       folder: paths.folder,
-      status: there ? 'awake' : 'asleep',
+      status: running ? 'awake' : 'asleep',
       containment: sandbox.containment,
       quota: sandbox.quota,
       createdAt: (await readMetadata(paths)).createdAt,
@@ -86,36 +87,39 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   }
 
   async function inspect(conversationId: ConversationId): Promise<WorkspaceState | undefined> {
-    const seen = await glance(conversationId)
-    if (!seen) return undefined
-    const ask = asker(conversationId)
+    const summary = await peek(conversationId)
+    if (!summary) return undefined
+    const ask = newAsk(conversationId)
     const usage = parseUsage(await ask({ type: 'usage' }))
     const processes = parseProcesses(await ask({ type: 'processes' }))
-    // Looking at one that slept wakes it for no longer than the look.
-    if (seen.status === 'asleep') await ask({ type: 'rest' })
-    return { ...seen, usage, processes }
+    // The inspection woke the supervisor: let it sleep again.
+    if (summary.status === 'asleep') await ask({ type: 'rest' })
+    return { ...summary, usage, processes }
   }
 
   async function remove(conversationId: ConversationId): Promise<boolean> {
     const paths = workspacePaths(root, conversationId)
     if (!(await workspaceExists(paths))) return false
-    const aside = await lock.while(conversationId, async () => {
+    const removed = await lock.while(conversationId, async () => {
       if (!(await workspaceExists(paths))) return undefined
-      await end(paths)
+      await endProcesses(paths)
       return moveAside(root, paths)
     })
-    if (aside === undefined) return false
-    await removeTree(aside)
+    if (removed === undefined) return false
+    await removeTree(removed)
     await removeCgroup(conversationId)
-    await removeLeftovers(root).catch((fault) => report(fault, 'removing what is left of workspaces'))
+    await removeLeftovers(root).catch((fault) => report(fault, 'removing leftovers of workspaces'))
     return true
   }
 
-  /** Without a sandbox only the supervisor knows what belongs to it; with one everything ends with its first process. */
-  async function end(paths: WorkspacePaths): Promise<void> {
-    const there = await connectToRunning(paths)
-    await there?.connection.ask({ type: 'end', why: 'removed' }).catch(() => {})
-    there?.connection.close()
+  /**
+   * Without a sandbox only the supervisor knows its processes; with one, all of them end with the sandbox's first
+   * process.
+   */
+  async function endProcesses(paths: WorkspacePaths): Promise<void> {
+    const running = await connectToRunning(paths)
+    await running?.connection.ask({ type: 'end', why: 'removed' }).catch(() => {})
+    running?.connection.close()
     await killSupervisor(paths)
   }
 
@@ -125,7 +129,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
       if (!(await workspaceExists(paths))) {
         requireLinux()
         mkdirSync(root, { recursive: true, mode: 0o700 })
-        // Said before anything is made: without a sandbox there is no workspace.
+        // Fails before anything is created: without a sandbox there is no workspace.
         if (sandbox.containment === 'bubblewrap') findBubblewrap(process.env.PATH)
         await lock.while(conversationId, async () => {
           if (!(await workspaceExists(paths))) await makeWorkspaceFolder(root, paths, { createdAt: clock.now() })
@@ -138,7 +142,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
       return (await workspaceExists(workspacePaths(root, conversationId))) ? workspaceOf(conversationId) : undefined
     },
     list: () => listWorkspaceIds(root),
-    peek: glance,
+    peek,
     inspect,
     remove,
     check: () => checkSandbox(sandbox.containment),
@@ -151,7 +155,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
       isClosed = true
       const open = [...connections.values()]
       connections.clear()
-      await wayOut.close()
+      await proxy.close()
       for (const connection of open) await connection.then((one) => one.close()).catch(() => {})
     },
   }

@@ -15,7 +15,7 @@ const echo: ServedTool = {
 const save: ServedTool = { name: 'save', annotations: { idempotentHint: true }, run: () => text('saved') }
 const pay: ServedTool = { name: 'pay', run: () => text('paid') }
 
-/** A tool that answers when it is told to, and a way to wait until it was called. */
+/** A tool that answers when released, and a way to wait until it was called. */
 function held(name = 'hold') {
   const called = Promise.withResolvers<void>()
   const { promise: answer, resolve } = Promise.withResolvers<unknown>()
@@ -34,7 +34,7 @@ const until = async (holds: () => boolean): Promise<void> => {
 }
 
 for (const type of TRANSPORTS) {
-  test(`${type}: all pages of tools are listed, with what a second execution of each would mean`, async (t) => {
+  test(`${type}: all pages of tools are listed, with the effects of each`, async (t) => {
     const { mcp, remote, server } = await openMcpClientFixture(t, [echo, save, pay])
     const listing = await mcp.list(server(addressOf(remote, type)))
     assert.equal(listing.type, 'listed')
@@ -50,7 +50,7 @@ for (const type of TRANSPORTS) {
     assert.deepEqual(tools[0]!.inputSchema, echo.inputSchema)
   })
 
-  test(`${type}: a call brings back what the tool says, and shows what it does meanwhile`, async (t) => {
+  test(`${type}: a call returns the result of the tool, and reports its progress`, async (t) => {
     const { promise: isHeard, resolve: hear } = Promise.withResolvers<void>()
     const walk: ServedTool = {
       name: 'walk',
@@ -72,7 +72,7 @@ for (const type of TRANSPORTS) {
     assert.equal(remote.calls[0]!.idempotencyKey, 'key-1')
   })
 
-  test(`${type}: a call that is stopped is stopped at the server too, and nobody claims to know what it did`, async (t) => {
+  test(`${type}: a stopped call is cancelled at the server too, and its outcome is unknown`, async (t) => {
     const { tool, called } = held()
     const { remote, server, call } = await openMcpClientFixture(t, [tool])
     const stop = new AbortController()
@@ -81,11 +81,11 @@ for (const type of TRANSPORTS) {
     stop.abort('cancelled')
     assert.equal((await answer).status, 'unknown')
     await until(() => remote.calls[0]!.isCancelled)
-    // Said, and not only left to be guessed from a connection that is gone: hello, ready, the call, never mind.
+    // The cancellation is sent, not implied by the closed connection: initialize, initialized, the call, cancelled.
     assert.equal(remote.requests.filter(({ method }) => method === 'POST').length, 4)
   })
 
-  test(`${type}: a connection that breaks during a call makes its outcome unknown at once; it is not sent again`, async (t) => {
+  test(`${type}: a connection that breaks during a call makes its outcome unknown at once; the call is not retried`, async (t) => {
     const { tool, called } = held()
     const { remote, server, call } = await openMcpClientFixture(t, [tool])
     const answer = call(server(addressOf(remote, type)), 'hold')
@@ -97,7 +97,7 @@ for (const type of TRANSPORTS) {
     assert.equal(remote.calls.length, 1)
   })
 
-  test(`${type}: two conversations never share a session, and one finds its own again`, async (t) => {
+  test(`${type}: two conversations never share a session, and each reuses its own`, async (t) => {
     const { remote, server, call } = await openMcpClientFixture(t, [echo])
     const place = server(addressOf(remote, type))
     const say = (session: string) => call(place, 'echo', { session, input: { words: session } })
@@ -112,7 +112,7 @@ for (const type of TRANSPORTS) {
     assert.equal(remote.calls[3]!.sessionId, sessions.get('ada'))
   })
 
-  test(`${type}: parallel calls of one conversation do not share a session either`, async (t) => {
+  test(`${type}: parallel calls of one conversation do not share a session`, async (t) => {
     const one = held('first')
     const other = held('second')
     const { remote, server, call } = await openMcpClientFixture(t, [one.tool, other.tool])
@@ -128,7 +128,7 @@ for (const type of TRANSPORTS) {
     assert.equal(new Set(remote.calls.map(({ sessionId }) => sessionId)).size, 2)
   })
 
-  test(`${type}: a server that was restarted is found again by the next call, which runs once`, async (t) => {
+  test(`${type}: after a restart of the server the next call reconnects and runs once`, async (t) => {
     const { remote, server, call } = await openMcpClientFixture(t, [pay])
     const place = server(addressOf(remote, type))
     assert.equal((await call(place, 'pay', { session: 'ada' })).output, 'paid')
@@ -137,7 +137,7 @@ for (const type of TRANSPORTS) {
     assert.equal(remote.calls.length, 2)
   })
 
-  test(`${type}: the token goes to its server, and to no other host it is sent on to`, async (t) => {
+  test(`${type}: the token is sent to its server only, not to a host it redirects to`, async (t) => {
     const stolen: unknown[] = []
     const thief = createServer((request, response) => {
       stolen.push(request.headers.authorization)
@@ -162,7 +162,7 @@ for (const type of TRANSPORTS) {
   })
 }
 
-test('a stream that ends without its answer is a lost call, not one that is waited for', async (t) => {
+test('a stream that ends without an answer is a lost call, and is not waited for', async (t) => {
   const { remote, server, call } = await openMcpClientFixture(t, [pay])
   const place = server()
   await call(place, 'pay', { session: 'ada' })
@@ -174,7 +174,7 @@ test('a stream that ends without its answer is a lost call, not one that is wait
   assert.equal((await call(place, 'pay', { session: 'ada' })).status, 'unknown')
 })
 
-test('a lost call that changes nothing is sent again when the connection had been kept; one that pays is not', async (t) => {
+test('a lost call on a reused connection is retried if it may happen twice, and not otherwise', async (t) => {
   const { remote, server, call } = await openMcpClientFixture(t, [echo, pay])
   const place = server()
   const breakOnce = () => {
@@ -195,7 +195,7 @@ test('a lost call that changes nothing is sent again when the connection had bee
   assert.equal(remote.calls.filter(({ tool }) => tool === 'pay').length, 0)
 })
 
-test('a server that is not there is an error that says nothing happened', async (t) => {
+test('an unreachable server gives an error that says nothing happened', async (t) => {
   const { mcp, remote, server, call } = await openMcpClientFixture(t, [echo])
   const place = server()
   await remote.close()
@@ -206,7 +206,7 @@ test('a server that is not there is an error that says nothing happened', async 
   assert.deepEqual([listing.type, listing.type === 'failed' && listing.kind], ['failed', 'unreachable'])
 })
 
-test('a server that never answers is given up on', async (t) => {
+test('a server that never answers times out', async (t) => {
   const { mcp, remote, server, call } = await openMcpClientFixture(t, [echo], { connectMs: 100, listMs: 100 })
   remote.intercept(() => true)
   const listing = await mcp.list(server())
@@ -214,7 +214,7 @@ test('a server that never answers is given up on', async (t) => {
   assert.match((await call(server(), 'echo')).output, /did not answer within 100 ms.*Nothing happened/)
 })
 
-test('a listing that is meant to break its reader is refused', async (t) => {
+test('a malicious list of tools is refused', async (t) => {
   const deep = JSON.parse(`${'{"type":"object","properties":{"x":'.repeat(200)}{"type":"object"}${'}}'.repeat(200)}`)
   const { mcp, server } = await openMcpClientFixture(t, [{ ...echo, inputSchema: deep }])
   const listing = await mcp.list(server())
@@ -222,7 +222,7 @@ test('a listing that is meant to break its reader is refused', async (t) => {
   assert.match(JSON.stringify(listing), /nested too deeply/)
 })
 
-test('a call whose time is over says so', async (t) => {
+test('a call that times out says so', async (t) => {
   const { tool, called } = held()
   const { server, call } = await openMcpClientFixture(t, [tool])
   const stop = new AbortController()
@@ -234,7 +234,7 @@ test('a call whose time is over says so', async (t) => {
   assert.match(output, /did not answer in time/)
 })
 
-test('what a server says about a token it was sent does not show the token', async (t) => {
+test('a token that a server echoes is redacted', async (t) => {
   const { mcp, remote, server } = await openMcpClientFixture(t, [echo])
   remote.intercept((request, response) => {
     response.writeHead(401).end(`bad token: ${request.headers.authorization}`)
@@ -246,7 +246,7 @@ test('what a server says about a token it was sent does not show the token', asy
   assert.doesNotMatch(JSON.stringify(listing), /tok-secret-1234/)
 })
 
-test('errors of a tool, refusals of its server and results of every kind are told as what they are', async (t) => {
+test('tool errors, protocol errors and every kind of result are reported as such', async (t) => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
   const { server, call } = await openMcpClientFixture(t, [
     { name: 'broken', run: () => ({ isError: true, ...text('out of paper') }) },
@@ -267,14 +267,14 @@ test('errors of a tool, refusals of its server and results of every kind are tol
   })
 })
 
-test('a connection nobody uses is closed after a while, and its session ends at the server', async (t) => {
+test('an idle connection is closed after a while, and its session ends at the server', async (t) => {
   const { remote, server, call } = await openMcpClientFixture(t, [echo], { idleMs: 50 })
   await call(server(), 'echo', { session: 'ada' })
   assert.equal(remote.sessions(), 1)
   await until(() => remote.sessions() === 0)
 })
 
-test('closing ends every session, also of a call that still waits', async (t) => {
+test('closing the client ends every session, also of a call that still waits', async (t) => {
   const { tool, called } = held()
   const { mcp, remote, server, call } = await openMcpClientFixture(t, [tool, echo])
   await call(server(), 'echo', { session: 'bob' })
@@ -285,7 +285,7 @@ test('closing ends every session, also of a call that still waits', async (t) =>
   assert.equal(remote.sessions(), 0)
 })
 
-test('a program that would have to be started is an error that says when it can be', async (t) => {
+test('a stdio server gives an error that says what is missing', async (t) => {
   const { server, call } = await openMcpClientFixture(t, [])
   const answer = await call(server({ type: 'stdio', command: 'node', args: [] }), 'any')
   assert.equal(answer.status, 'error')

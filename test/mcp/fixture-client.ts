@@ -17,7 +17,7 @@ export type McpClientFixture = {
   mcp: Mcp
   remote: McpTestServer
   server(place?: McpTransport, secrets?: McpSecrets): McpServer
-  call(server: McpServer, tool: string, wish?: McpCallOptions): ReturnType<Mcp['call']>
+  call(server: McpServer, tool: string, request?: McpCallOptions): ReturnType<Mcp['call']>
 }
 
 export type McpCallOptions = Partial<McpCallContext> & { input?: Record<string, string>; effects?: Effects }
@@ -29,17 +29,17 @@ export const addressOf = (remote: McpTestServer, type: McpHttpTransport['type'])
   url: type === 'sse' ? remote.sseUrl : remote.url,
 })
 
-/** The client, a server it can talk to, and nothing between them. */
+/** The MCP client and a real MCP server. */
 export async function openMcpClientFixture(
   context: TestContext,
   tools: ServedTool[],
-  hurry: Partial<McpClientDeps> = {},
+  options: Partial<McpClientDeps> = {},
 ): Promise<McpClientFixture> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-'))
   const remote = await startMcpServer(tools)
   const known = new Map<string, McpServer>()
   const servers = { get: async (_: string, id: McpServerId) => known.get(id) }
-  const mcp = newMcpClient({ servers, box: openSecretKeys(home).box, fetch: UNRESTRICTED_FETCH, ...hurry })
+  const mcp = newMcpClient({ servers, box: openSecretKeys(home).box, fetch: UNRESTRICTED_FETCH, ...options })
   context.after(async () => {
     await mcp.close()
     await remote.close()

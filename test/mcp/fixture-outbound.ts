@@ -1,6 +1,6 @@
 import { newOutbound } from '../../src/net/outbound.ts'
 
-/** As the app has it for MCP: no limits of its own. */
+/** The outbound client that the app uses for MCP: without timeouts or size limits. */
 export const UNRESTRICTED_FETCH = newOutbound({
   headersTimeoutMs: 0,
   idleTimeoutMs: 0,

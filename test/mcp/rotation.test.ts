@@ -12,7 +12,7 @@ import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { newMcpClient } from '../../src/tools/mcp/mcp-client.ts'
 import { UNRESTRICTED_FETCH } from './fixture-outbound.ts'
 
-test('a new key of the home opens what MCP servers need, and the old one nothing any more', async (t) => {
+test('after key rotation the new key opens the secrets of MCP servers, and the old one does not', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-'))
   const { store, chunks } = await openSqliteStore({ home, clock: realClock, durability: 'relaxed', role: 'owner' })
   t.after(async () => {
@@ -42,6 +42,6 @@ test('a new key of the home opens what MCP servers need, and the old one nothing
   assert.notEqual(kept?.sealed, server.sealed)
   assert.deepEqual(client(openSecretKeys(home).box).secretsOf(kept!), secrets)
   assert.equal(client(openSecretKeys(home).box).secretsOf(server), undefined)
-  // Bound to its row: the secrets of one server are none of another's.
+  // Bound to its row: the secrets of one server cannot be opened for another.
   assert.equal(client().secretsOf({ ...kept!, id: `${id.slice(0, -1)}2` as typeof id }), undefined)
 })

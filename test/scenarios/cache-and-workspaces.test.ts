@@ -34,7 +34,7 @@ async function openIdleWorkspace(context: TestContext) {
   await turns.shell(PLACE)
   const processId = processIn(await turns.shell(WORK, { background: true }))
   const workspace = await turns.workspace()
-  const cache = turns.house.context.deps.historyCache!
+  const cache = turns.fixture.context.deps.historyCache!
   function evict(): void {
     time.ahead = 3_600_001
     assert.equal(cache.sweep(), 1)
@@ -42,7 +42,7 @@ async function openIdleWorkspace(context: TestContext) {
     // Only for the sweep: the engine would treat an hour without a heartbeat as a dead worker.
     time.ahead = 0
   }
-  const folder = (await turns.workspaces.peek(turns.house.conversationId))!.folder
+  const folder = (await turns.workspaces.peek(turns.fixture.conversationId))!.folder
   /** The first process of the workspace's sandbox. */
   const supervisor = () => readFileSync(join(folder, 'supervisor.json'), 'utf8')
   return { turns, workspace, processId, evict, cache, supervisor }
@@ -76,7 +76,7 @@ test('after hours of silence a conversation has its history, terminal and proces
   skip,
 }, async (context) => {
   const { turns, processId, evict, cache, supervisor } = await openIdleWorkspace(context)
-  const { house: fixture } = turns
+  const { fixture } = turns
   const earlier = fixture.requests.at(-1)!
   const [before, misses] = [supervisor(), cache.state().misses.absent]
   evict()

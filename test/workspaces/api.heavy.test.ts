@@ -17,11 +17,11 @@ type Wire = {
   folder?: string
   containment: string
   quota: { disk_bytes: number }
-  /** Not told of one that sleeps. */
+  /** Absent while the workspace sleeps. */
   processes: Process[] | null
 }
 
-test('a conversation has a workspace from its first use on, which is listed, shown, and removed for good', {
+test('a workspace is created on first use, listed, shown, and removed permanently', {
   skip,
 }, async (t) => {
   const { ask, call, client } = await serveApp(t, { HOLDFAST_WORKSPACE_DISK_MB: '64' })
@@ -30,7 +30,7 @@ test('a conversation has a workspace from its first use on, which is listed, sho
   assert.match(await call(ada.id, 'shell', { command: 'echo hello; pwd' }), /hello\n.*\/workspace/s)
   await call(bob.id, 'write_file', { path: 'notes.txt', content: 'x' })
   const found = await call(bob.id, 'shell', { command: 'printenv PATH; /holdfast/node --version' })
-  // Whatever the machine has, or has not: the Node of the server can be called by its name.
+  // The Node of the server is on PATH, whether or not the machine has one.
   assert.match(found, new RegExp(`:/holdfast\n${process.version}\n`))
 
   const all: Wire[] = (await ask('GET', '/v1/workspaces/')).body
@@ -65,7 +65,7 @@ test('a conversation has a workspace from its first use on, which is listed, sho
   assert.match(await call(ada.id, 'shell', { command: 'ls | wc -l' }), /^\D*0\b/, 'the next one is empty')
 })
 
-test('what a process wrote is read page by page while it runs, and it is ended with all it started', {
+test('the output of a process is read page by page while it runs, and killing it ends its children', {
   skip,
 }, async (t) => {
   const { ask, call, client } = await serveApp(t)
@@ -75,15 +75,15 @@ test('what a process wrote is read page by page while it runs, and it is ended w
   const { id } = workspace!.processes![0]!
   const path = `/v1/workspaces/${workspace!.conversation_id}/processes/${id}`
   type Page = Process & { output: { text: string; next: number; total: number } }
-  let told = ''
-  for (let from = 0; told.split('\n').length <= 1_000; ) {
+  let output = ''
+  for (let from = 0; output.split('\n').length <= 1_000; ) {
     const page: Page = (await ask('GET', `${path}?from=${from}&limit=1000`)).body
     assert.ok(page.output.text.length <= 1_000)
     assert.equal(page.ending, null)
-    told += page.output.text
+    output += page.output.text
     from = page.output.next
   }
-  assert.equal(told, Array.from({ length: 1_000 }, (_, index) => `${index + 1}\n`).join(''))
+  assert.equal(output, Array.from({ length: 1_000 }, (_, index) => `${index + 1}\n`).join(''))
   const end: Page = (await ask('GET', `${path}?last=5`)).body
   assert.equal(end.output.text, '1000\n')
 
@@ -96,7 +96,9 @@ test('what a process wrote is read page by page while it runs, and it is ended w
   assert.deepEqual(after.processes?.find((one) => one.id === id)?.ending, ended.ending)
 })
 
-test('what is another organization’s looks missing, and each key may do what its scope says', { skip }, async (t) => {
+test('workspaces of another organization look missing, and each key may do what its scope allows', {
+  skip,
+}, async (t) => {
   const { ask, call, client } = await serveApp(t)
   const agent = await workspaceAgent(client)
   await call(agent.id, 'shell', { command: 'sleep 1000', background: true })
@@ -119,7 +121,7 @@ test('what is another organization’s looks missing, and each key may do what i
 
   const reader = await keyOf('read')
   const shown: Wire = (await ask('GET', path, { key: reader })).body
-  assert.deepEqual([shown.status, shown.folder], ['awake', undefined], 'where it lies is for operators')
+  assert.deepEqual([shown.status, shown.folder], ['awake', undefined], 'only operators see the folder')
   assert.equal((await ask('GET', process, { key: reader })).status, 200)
   assert.equal((await ask('DELETE', process, { key: reader })).status, 403)
   const worker = await keyOf('agent')
@@ -144,7 +146,7 @@ test('a deleted conversation and a deleted agent leave nothing running and nothi
   assert.equal((await ask('DELETE', `/v1/conversations/${other.id}`)).status, 200)
   await running
   assert.ok(!existsSync(second.folder!), 'with the conversation')
-  assert.ok(existsSync(first.folder!), 'and nobody else’s')
+  assert.ok(existsSync(first.folder!), 'and no other')
 
   const { id: runId } = await client.agents.messages.createAsync(agent.id, { input: say })
   await until(async () => {
@@ -158,7 +160,7 @@ test('a deleted conversation and a deleted agent leave nothing running and nothi
   assert.equal(app.context.deps.historyCache?.state().entries, 0)
 })
 
-test('a conversation that begins anew has no processes any more, and its files', { skip }, async (t) => {
+test('a reset conversation has no processes any more, and keeps its files', { skip }, async (t) => {
   const { ask, call, client } = await serveApp(t)
   const agent = await workspaceAgent(client)
   await call(agent.id, 'shell', { command: 'echo kept > kept.txt; sleep 1000', background: true })
@@ -171,7 +173,7 @@ test('a conversation that begins anew has no processes any more, and its files',
   assert.match(await call(agent.id, 'read_file', { path: 'kept.txt' }), /kept/)
 })
 
-test('nobody has the tools who did not name them; the client names, lists, attaches and detaches them', {
+test('an agent has the workspace tools only if they are named; the client names, lists, attaches and detaches them', {
   skip,
 }, async (t) => {
   const { ask, call, client } = await serveApp(t)
@@ -199,7 +201,7 @@ test('nobody has the tools who did not name them; the client names, lists, attac
   assert.deepEqual((await namesOf(named.id)).sort(), names.toSorted())
 })
 
-test('what cannot be a workspace, a process or a place in its output is told so', { skip }, async (t) => {
+test('an invalid workspace id, process id or output offset gets a clear error', { skip }, async (t) => {
   const { ask, call, client } = await serveApp(t)
   const agent = await workspaceAgent(client)
   await call(agent.id, 'shell', { command: 'echo once' })
@@ -238,13 +240,13 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
   return assert.fail('it never came about')
 }
 
-test('without a sandbox, because the operator said so, each command waits for a person; files do not', async (t) => {
+test('without a sandbox, by configuration, each command waits for approval; file operations do not', async (t) => {
   const { ask, call, client, app } = await serveApp(t, { HOLDFAST_SANDBOX: 'local' })
   const agent = await workspaceAgent(client)
   await call(agent.id, 'write_file', { path: 'a.txt', content: 'from a person who agreed' })
   const input = JSON.stringify({ tool: 'shell', input: { command: 'cat a.txt' } })
-  const asked = await client.agents.messages.create(agent.id, { input })
-  assert.equal(asked.stop_reason.stop_reason, 'requires_approval')
+  const response = await client.agents.messages.create(agent.id, { input })
+  assert.equal(response.stop_reason.stop_reason, 'requires_approval')
   const [workspace]: Wire[] = (await ask('GET', '/v1/workspaces')).body
   assert.deepEqual([workspace!.containment, workspace!.processes], ['local', []], 'nothing ran')
 
@@ -259,7 +261,7 @@ test('without a sandbox, because the operator said so, each command waits for a 
   assert.equal(output.text, 'from a person who agreed')
 })
 
-test('without a sandbox, agents of other organizations do nothing on this machine', async (t) => {
+test('without a sandbox, agents of other organizations cannot use workspace tools', async (t) => {
   const { ask, client, app } = await serveApp(t, { HOLDFAST_SANDBOX: 'local' })
   const { id: organization_id }: { id: string } = (await ask('POST', '/v1/organizations', { body: { name: 'x' } })).body
   const made = await ask('POST', '/v1/keys', { body: { name: 'theirs', scope: 'admin', organization_id } })
@@ -272,7 +274,7 @@ test('without a sandbox, agents of other organizations do nothing on this machin
   ] as const) {
     const { status, func_return } = (await run(tool, args)) as { status: string; func_return: string }
     assert.equal(status, 'error')
-    assert.match(func_return, /agents of its own organization only/)
+    assert.match(func_return, /only agents of the default organization may/)
   }
   assert.deepEqual(await app.context.workspaces?.list(), [])
 })

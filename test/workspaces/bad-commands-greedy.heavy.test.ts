@@ -7,7 +7,7 @@ import { trySabotage } from './escapes/try-sabotage.ts'
 
 for (const bad of SLOW)
   test(
-    `a command that ${bad.does} ends in a clear answer, and nobody else notices`,
+    `a command that ${bad.does} ends in a clear answer, and disturbs nothing else`,
     { skip: missingProgram('bwrap') },
     (context) => tryBadCommand(context, bad),
   )

@@ -5,7 +5,7 @@ import { trySabotage } from './escapes/try-sabotage.ts'
 
 for (const sabotage of SABOTAGE)
   test(
-    `after a command that ${sabotage.does} beneath its supervisor, the next one works`,
+    `after a command that ${sabotage.does} under its supervisor, the next one works`,
     {
       skip: missingProgram('bwrap'),
     },

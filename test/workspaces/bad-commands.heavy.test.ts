@@ -3,10 +3,10 @@ import { missingProgram } from '../harness/programs.ts'
 import { QUICK } from './escapes/bad-commands.ts'
 import { tryBadCommand } from './escapes/try-bad-command.ts'
 
-// Those that take what there is are in a file of their own.
+// Commands that exhaust a resource are in bad-commands-greedy.
 for (const bad of QUICK)
   test(
-    `a command that ${bad.does} ends in a clear answer, and nobody else notices`,
+    `a command that ${bad.does} ends in a clear answer, and disturbs nothing else`,
     { skip: missingProgram('bwrap') },
     (context) => tryBadCommand(context, bad),
   )

@@ -10,74 +10,76 @@ import { BACKGROUND, FOREVER, listRunning, listRunningOf } from './running-proce
 
 const skip = missingProgram('bwrap')
 
-test('a command that ignores signals ends too', { skip }, async (context) => {
-  const house = await openWorkspaceApp(context)
+test('a command that ignores signals is killed too', { skip }, async (context) => {
+  const fixture = await openWorkspaceApp(context)
   const stubborn = "trap '' INT TERM HUP; echo up; while true; do sleep 0.1; done"
-  const runId = await house.begin({
+  const runId = await fixture.begin({
     tool: 'shell',
     input: { command: `(setsid bash -c "${stubborn}" &); ${stubborn}` },
   })
-  await until(async () => (await listRunningOf(house, runId))[0]?.outputBytes)
-  await cancelRun(runId, house.app.context)
-  assert.equal((await house.wait(runId)).stopReason, 'cancelled')
-  await until(async () => (await listRunning(house)).length === 0)
+  await until(async () => (await listRunningOf(fixture, runId))[0]?.outputBytes)
+  await cancelRun(runId, fixture.app.context)
+  assert.equal((await fixture.wait(runId)).stopReason, 'cancelled')
+  await until(async () => (await listRunning(fixture)).length === 0)
   assert.match(
-    (await house.call({ tool: 'shell', input: { command: 'ps ax | grep -c "[s]leep 0.1"' } })).output,
+    (await fixture.call({ tool: 'shell', input: { command: 'ps ax | grep -c "[s]leep 0.1"' } })).output,
     /^0\n/,
   )
 })
 
-test('what a turn left running outlives the cancel of a later one, an eviction and a restart', {
+test('background processes of a turn survive the cancel of a later turn, an eviction and a restart', {
   skip,
 }, async (context) => {
-  const house = await openWorkspaceApp(context, { environment: { HOLDFAST_CACHE_ENTRIES: '0' } })
+  const fixture = await openWorkspaceApp(context, { environment: { HOLDFAST_CACHE_ENTRIES: '0' } })
   const command = 'until [ -e go ]; do sleep 0.05; done; echo done at last; exit 6'
-  const process_id = processIn(await house.call({ tool: 'shell', input: { command, background: true } }))
-  const later = await house.begin(FOREVER)
-  await until(async () => (await listRunningOf(house, later)).length === 1)
-  await cancelRun(later, house.app.context)
-  await house.wait(later)
-  await house.restart()
+  const process_id = processIn(await fixture.call({ tool: 'shell', input: { command, background: true } }))
+  const later = await fixture.begin(FOREVER)
+  await until(async () => (await listRunningOf(fixture, later)).length === 1)
+  await cancelRun(later, fixture.app.context)
+  await fixture.wait(later)
+  await fixture.restart()
   assert.deepEqual(
-    (await listRunning(house)).map(({ processId }) => processId),
+    (await listRunning(fixture)).map(({ processId }) => processId),
     [process_id],
   )
-  await house.call({ tool: 'shell', input: { command: 'touch go' } })
-  const { output } = await house.call({ tool: 'process', input: { action: 'wait', process_id } })
+  await fixture.call({ tool: 'shell', input: { command: 'touch go' } })
+  const { output } = await fixture.call({ tool: 'process', input: { action: 'wait', process_id } })
   assert.match(output, /exit code 6[\s\S]*done at last/)
 })
 
-test('whoever died before ending what a cancelled run started is followed by one that does', {
+test('if the server dies before it ends the processes of a cancelled run, the next server ends them', {
   skip,
 }, async (context) => {
-  const house = await openWorkspaceApp(context)
-  const older = processIn(await house.call(BACKGROUND))
-  const cancelled = await house.begin(BACKGROUND, FOREVER)
-  await until(async () => (await listRunningOf(house, cancelled)).length === 2)
-  // The process that heard of the cancel never came to this.
-  const workspace = await house.workspace()
-  const { find } = house.workspaces
-  house.workspaces.find = async (id) => {
+  const fixture = await openWorkspaceApp(context)
+  const older = processIn(await fixture.call(BACKGROUND))
+  const cancelled = await fixture.begin(BACKGROUND, FOREVER)
+  await until(async () => (await listRunningOf(fixture, cancelled)).length === 2)
+  // The process that received the cancel died before this.
+  const workspace = await fixture.workspace()
+  const { find } = fixture.workspaces
+  fixture.workspaces.find = async (id) => {
     const found = await find(id)
     return found && { ...found, endProcessesOfRun: async () => {} }
   }
-  await cancelRun(cancelled, house.app.context)
-  await house.wait(cancelled)
+  await cancelRun(cancelled, fixture.app.context)
+  await fixture.wait(cancelled)
   assert.equal((await workspace.processes()).filter(({ ending }) => !ending).length, 2)
-  await house.restart()
-  await until(async () => (await listRunningOf(house, cancelled)).length === 0)
+  await fixture.restart()
+  await until(async () => (await listRunningOf(fixture, cancelled)).length === 0)
   assert.deepEqual(
-    (await listRunning(house)).map(({ processId }) => processId),
+    (await listRunning(fixture)).map(({ processId }) => processId),
     [older],
   )
 })
 
-test('a workspace whose agent was deleted while nobody could remove it goes', { skip }, async (context) => {
-  const house = await openWorkspaceApp(context, { expects: /not today/ })
-  await house.call(BACKGROUND)
-  house.workspaces.remove = () => Promise.reject(new Error('not today'))
-  await deleteAgent(house.agent, house.app.context, AbortSignal.timeout(10_000))
-  assert.deepEqual(await house.workspaces.list(), [house.conversationId])
-  await house.restart()
-  await until(async () => (await house.workspaces.list()).length === 0)
+test('the janitor removes the workspace of an agent that was deleted while removal failed', {
+  skip,
+}, async (context) => {
+  const fixture = await openWorkspaceApp(context, { expects: /not today/ })
+  await fixture.call(BACKGROUND)
+  fixture.workspaces.remove = () => Promise.reject(new Error('not today'))
+  await deleteAgent(fixture.agent, fixture.app.context, AbortSignal.timeout(10_000))
+  assert.deepEqual(await fixture.workspaces.list(), [fixture.conversationId])
+  await fixture.restart()
+  await until(async () => (await fixture.workspaces.list()).length === 0)
 })

@@ -10,7 +10,7 @@ import { outcomesIn } from './fixture-turns.ts'
 
 const script = scriptOf({ calls: [{ tool: 'work', input: {}, callId: 'a' }] }, { text: 'done' })
 
-/** A tool that stops when it is told to, and remembers why. */
+/** A tool that stops on its signal and records the reason. */
 function listening(timeoutMs = 60_000) {
   const started = gate()
   const reasons: unknown[] = []
@@ -30,59 +30,59 @@ function listening(timeoutMs = 60_000) {
   return { work, started, reasons }
 }
 
-test('a tool is told that its run was cancelled', async (context) => {
+test('the signal of a tool says that its run was cancelled', async (context) => {
   const { work, started, reasons } = listening()
-  const house = await openHomeFixture(context, { tools: [work], script })
-  const runId = await house.send('go')
+  const fixture = await openHomeFixture(context, { tools: [work], script })
+  const runId = await fixture.send('go')
   await started.promise
-  await cancelRun(runId, house.context)
-  await house.wait(runId)
+  await cancelRun(runId, fixture.context)
+  await fixture.wait(runId)
   assert.deepEqual(reasons, ['cancelled'])
 })
 
-test('a tool is told that it took too long', async (context) => {
+test('the signal of a tool says that it timed out', async (context) => {
   const { work, reasons } = listening(50)
-  const house = await openHomeFixture(context, { tools: [work], script })
-  await house.ask('go')
+  const fixture = await openHomeFixture(context, { tools: [work], script })
+  await fixture.ask('go')
   assert.deepEqual(reasons, ['timeout'])
 })
 
-test('a tool is told that the process stops, and what it then says is not its result', async (context) => {
+test('the signal of a tool says that the process stops, and its answer after that is not recorded', async (context) => {
   const { work, started, reasons } = listening()
-  const house = await openHomeFixture(context, { tools: [work], script })
-  const runId = await house.send('go')
+  const fixture = await openHomeFixture(context, { tools: [work], script })
+  const runId = await fixture.send('go')
   await started.promise
-  await house.stop()
+  await fixture.stop()
   assert.deepEqual(reasons, ['shutdown'])
-  await house.restart()
-  await house.wait(runId)
+  await fixture.restart()
+  await fixture.wait(runId)
   assert.deepEqual(
-    outcomesIn(await house.events(runId)).map(({ output }) => output),
+    outcomesIn(await fixture.events(runId)).map(({ output }) => output),
     ['found'],
   )
 })
 
-test('a tool that is still being asked when the process stops is asked again by the next one', async (context) => {
+test('a verification interrupted by a shutdown is repeated by the next process', async (context) => {
   const { work, started } = listening()
-  const asked = [gate(), gate()]
+  const verified = [gate(), gate()]
   let times = 0
   const verify = (): Promise<Verification> => {
-    asked[times]?.open()
+    verified[times]?.open()
     times += 1
     return times === 1 ? new Promise(() => {}) : Promise.resolve({ type: 'done', answer: success('found') })
   }
-  const house = await openHomeFixture(context, { tools: [{ ...work, verify }], script })
-  const runId = await house.send('go')
+  const fixture = await openHomeFixture(context, { tools: [{ ...work, verify }], script })
+  const runId = await fixture.send('go')
   await started.promise
-  await house.crash()
-  await house.restart()
-  await asked[0]?.promise
-  await house.stop()
-  await house.restart()
-  await house.wait(runId)
+  await fixture.crash()
+  await fixture.restart()
+  await verified[0]?.promise
+  await fixture.stop()
+  await fixture.restart()
+  await fixture.wait(runId)
   assert.equal(times, 2)
   assert.deepEqual(
-    outcomesIn(await house.events(runId)).map(({ output }) => output),
+    outcomesIn(await fixture.events(runId)).map(({ output }) => output),
     ['found'],
   )
 })

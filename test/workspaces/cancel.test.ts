@@ -9,21 +9,23 @@ import { BACKGROUND, FOREVER, listRunning, listRunningOf } from './running-proce
 
 const skip = missingProgram('bwrap')
 
-test('cancelling a turn ends what it started, in the foreground and behind it, and nothing else', {
+test('cancelling a turn ends its foreground and background commands, and no others', {
   skip,
 }, async (context) => {
-  const house = await openWorkspaceApp(context)
-  const older = processIn(await house.call(BACKGROUND))
-  const runId = await house.begin(BACKGROUND, FOREVER)
-  await until(async () => (await listRunningOf(house, runId)).filter(({ outputBytes }) => outputBytes > 0).length === 2)
-  await cancelRun(runId, house.app.context)
-  assert.equal((await house.wait(runId)).stopReason, 'cancelled')
-  await until(async () => (await listRunningOf(house, runId)).length === 0)
+  const fixture = await openWorkspaceApp(context)
+  const older = processIn(await fixture.call(BACKGROUND))
+  const runId = await fixture.begin(BACKGROUND, FOREVER)
+  await until(
+    async () => (await listRunningOf(fixture, runId)).filter(({ outputBytes }) => outputBytes > 0).length === 2,
+  )
+  await cancelRun(runId, fixture.app.context)
+  assert.equal((await fixture.wait(runId)).stopReason, 'cancelled')
+  await until(async () => (await listRunningOf(fixture, runId)).length === 0)
   assert.deepEqual(
-    (await listRunning(house)).map(({ processId }) => processId),
+    (await listRunning(fixture)).map(({ processId }) => processId),
     [older],
   )
-  const outcome = (await house.outcomes(runId)).at(-1)
+  const outcome = (await fixture.outcomes(runId)).at(-1)
   assert.match(outcome?.output ?? '', /^up\n\[process \S+: it was ended because the run was cancelled/)
   assert.equal(outcome?.status, 'error')
 })

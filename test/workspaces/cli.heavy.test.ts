@@ -9,7 +9,7 @@ import { openWorkspacesFixture } from './fixture-workspaces.ts'
 
 const skip = missingProgram('bwrap')
 
-/** A home whose workspaces are gone before it is. */
+/** A home whose workspaces are removed before it. */
 function homeOf(context: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
   openWorkspacesFixture(context, { folder: join(home, 'workspaces') })
@@ -25,9 +25,9 @@ const jsonOf = async <T>(args: string[], home: string): Promise<T> => {
   return JSON.parse(stdout)
 }
 
-// Each has a home of its own and mostly waits for a model that types.
+// Each test has its own home and mostly waits for the model's simulated typing.
 describe('holdfast workspaces', { concurrency: 3 }, () => {
-  test('a newcomer has a page written and served; the server is killed, and the page is still served', {
+  test('an agent writes and serves a page; after the server is killed, the page is still served', {
     skip,
     timeout: 100_000,
   }, async (t) => {
@@ -71,7 +71,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     await second.ended
   })
 
-  test('an agent that asked for it is woken when a process ends, and the chat tells what it said', {
+  test('an agent that watches a process is woken when it ends, and the chat shows the output', {
     skip,
     timeout: 100_000,
   }, async (t) => {
@@ -90,7 +90,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.equal(stdout.match(/I was woken/g)?.length, 1)
   })
 
-  test('the commands do the same with a server and without: list, show, logs, kill, remove', {
+  test('list, show, logs, kill and remove do the same with and without a server', {
     skip,
     timeout: 100_000,
   }, async (t) => {
@@ -134,7 +134,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.equal(audit.filter(({ verb }) => verb === 'workspace.remove').length, 1)
   })
 
-  test('without bubblewrap the chat says what to install, the doctor and the server say it first', {
+  test('without bubblewrap the doctor, the server and the chat say what to install', {
     timeout: 60_000,
   }, async (t) => {
     const home = newHome(t)
@@ -153,7 +153,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.match((await server.ended).stdout, /Sandbox none: .*bubblewrap/)
   })
 
-  test('with a sandbox that works, the doctor and the server say so', { skip, timeout: 60_000 }, async (t) => {
+  test('the doctor and the server report a working sandbox', { skip, timeout: 60_000 }, async (t) => {
     const home = newHome(t)
     const doctor = await holdfast(['doctor'], { home })
     assert.match(doctor.stdout, /✓ Workspaces have a sandbox: bubblewrap works/)
@@ -163,7 +163,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
   })
 })
 
-/** A path with what a shell needs and without one program: as on a machine where it was never installed. */
+/** A PATH with what a shell needs but without one program, as if that were not installed. */
 function pathWithout(program: string, home: string): string {
   const bin = join(home, 'bin')
   mkdirSync(bin)

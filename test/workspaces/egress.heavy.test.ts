@@ -23,7 +23,7 @@ async function website(context: TestContext) {
   return { seen, port: (server.address() as AddressInfo).port }
 }
 
-/** By a proxy as programs use it: plain, and through a tunnel. */
+/** Requests through the proxy: plain HTTP, and a tunnel. */
 const ask = (url: string) => `/holdfast/node --input-type=module -e '
 import http from "node:http"
 const url = new URL("${url}")
@@ -42,33 +42,33 @@ const tunnel = await new Promise((resolve) => http.request({ ...proxy, method: "
 process.stdout.write(plain + tunnel)
 process.exit()'`
 
-test('only domains on the list are reached, plainly and through a tunnel', { skip }, async (context) => {
+test('only allowed domains are reached, with plain HTTP and through a tunnel', { skip }, async (context) => {
   const site = await website(context)
-  const house = openWorkspacesFixture(context, {
+  const fixture = openWorkspacesFixture(context, {
     sandbox: { egress: [`allowed.test:${site.port}`, `*.wild.test:${site.port}`] },
     isPublicAddress: () => true,
     resolve: async () => [{ address: '127.0.0.1' }],
   })
-  const workspace = await house.open()
+  const workspace = await fixture.open()
   assert.match((await runCommand(workspace, 'echo $HTTPS_PROXY')).text, /^http:\/\/127\.0\.0\.1:3128/)
   const reached = (host: string) => runCommand(workspace, ask(`http://${host}:${site.port}/page`))
   assert.equal((await reached('allowed.test')).text, `200 hello from allowed.test:${site.port}\n`.repeat(2))
   assert.equal((await reached('a.b.wild.test')).text, `200 hello from a.b.wild.test:${site.port}\n`.repeat(2))
   const before = site.seen.length
   for (const host of ['wild.test', 'other.test', 'xallowed.test', 'allowed.test.evil.test', '127.0.0.1', '[::1]'])
-    assert.match((await reached(host)).text, /^403 .*not on the list.*\n403 .*not on the list.*\n$/, host)
+    assert.match((await reached(host)).text, /^403 .*is not allowed.*\n403 .*is not allowed.*\n$/, host)
   assert.equal(site.seen.length, before)
 })
 
-test('a domain on the list that leads inside is refused', { skip }, async (context) => {
+test('an allowed domain that resolves to a private address is refused', { skip }, async (context) => {
   const site = await website(context)
   const addresses = ['127.0.0.1', '169.254.169.254', '10.0.0.1', '::1', '::ffff:127.0.0.1']
-  const house = openWorkspacesFixture(context, {
+  const fixture = openWorkspacesFixture(context, {
     sandbox: { egress: addresses.map((_, place) => `host-${place}.test:${site.port}`) },
     isPublicAddress,
     resolve: async (host) => [{ address: '198.41.0.4' }, { address: addresses[Number(host.match(/\d+/))]! }],
   })
-  const workspace = await house.open()
+  const workspace = await fixture.open()
   for (const place of addresses.keys())
     assert.match(
       (await runCommand(workspace, ask(`http://host-${place}.test:${site.port}/`))).text,
@@ -77,23 +77,23 @@ test('a domain on the list that leads inside is refused', { skip }, async (conte
   assert.deepEqual(site.seen, [])
 })
 
-test('a process that outlived its server finds the way out of the next one', { skip }, async (context) => {
+test('a process that outlived its server uses the egress proxy of the next one', { skip }, async (context) => {
   const site = await website(context)
-  const house = openWorkspacesFixture(context, {
+  const fixture = openWorkspacesFixture(context, {
     sandbox: { egress: [`allowed.test:${site.port}`] },
     isPublicAddress: () => true,
     resolve: async () => [{ address: '127.0.0.1' }],
   })
   const conversationId = newConversationId()
-  await house.workspaces.open(conversationId)
-  const next = house.another()
+  await fixture.workspaces.open(conversationId)
+  const next = fixture.another()
   const workspace = await next.open(conversationId)
-  await house.workspaces.close()
+  await fixture.workspaces.close()
   assert.match((await runCommand(workspace, ask(`http://allowed.test:${site.port}/`))).text, /^200 hello/)
   await next.remove(conversationId)
 })
 
-test('a line of the list is a name, one below a name, or one with a port', () => {
+test('an allow list entry is a name, a wildcard for subdomains, or a name with a port', () => {
   const domains = ['Example.com', '*.example.org', 'api.test:8080'].map((text) => parseDomain(text)!)
   const allowed: [string, number, boolean][] = [
     ...([

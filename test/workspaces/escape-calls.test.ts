@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { missingProgram } from '../harness/programs.ts'
 import { openWorkspacesFixture, runCommand } from './fixture-workspaces.ts'
 
-const isX64 = process.arch === 'x64' ? false : `there are no such doors on ${process.arch}`
+const isX64 = process.arch === 'x64' ? false : `there are no other system call ABIs on ${process.arch}`
 
-test('system calls have one door, and the filter stands at it', {
+test('the seccomp filter covers every way to make a system call', {
   skip: isX64 || missingProgram('bwrap') || missingProgram('gcc'),
 }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const workspace = await house.open()
-  const program = join(house.folder, workspace.conversationId, 'files', 'doors')
+  const fixture = openWorkspacesFixture(context)
+  const workspace = await fixture.open()
+  const program = join(fixture.folder, workspace.conversationId, 'files', 'doors')
   execFileSync('gcc', ['-o', program, fileURLToPath(new URL('./escapes/other-doors.c', import.meta.url))])
   const { text, ending } = await runCommand(workspace, './doors; echo tried')
   assert.deepEqual([text, ending], ['tried\n', { type: 'exited', code: 0 }])

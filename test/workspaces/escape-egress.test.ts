@@ -8,7 +8,7 @@ import { openWorkspacesFixture, runCommand } from './fixture-workspaces.ts'
 
 const skip = missingProgram('bwrap')
 
-/** Sends each of them over a connection of its own and says how each was answered. */
+/** Sends each request over a new connection and prints its answer. */
 const SEND = `
 const { connect } = require('net')
 const said = JSON.parse(require('fs').readFileSync('requests.json', 'utf8'))
@@ -20,7 +20,7 @@ void Promise.all(said.map((bytes) => new Promise((resolve) => {
   socket.on('error', () => {}).on('close', () => resolve(text))
 }))).then((all) => console.log(JSON.stringify(all)))`
 
-test('whatever is sent to the way out, it reaches nobody but whom the list names', { skip }, async (context) => {
+test('no request to the egress proxy reaches a server that is not on the allow list', { skip }, async (context) => {
   const hosts: (string | undefined)[] = []
   const website = createServer((request, response) => {
     hosts.push(request.headers.host)
@@ -35,12 +35,12 @@ test('whatever is sent to the way out, it reaches nobody but whom the list names
       socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\n\r\ncanary\n')
     }),
   )
-  const house = openWorkspacesFixture(context, {
+  const fixture = openWorkspacesFixture(context, {
     sandbox: { egress: [`allowed.test:${site}`] },
     isPublicAddress: () => true,
     resolve: async (host) => [{ address: host === 'allowed.test' ? '127.0.0.1' : host }],
   })
-  const workspace = await house.open()
+  const workspace = await fixture.open()
   const good = `GET http://allowed.test:${site}/ HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n`
   const sent = [good, ...RAW_REQUESTS.map(({ bytes }) => bytes({ site, secret }))]
   await workspace.files.write('requests.json', JSON.stringify(sent))
@@ -50,7 +50,7 @@ test('whatever is sent to the way out, it reaches nobody but whom the list names
   assert.match(first!, /^HTTP\/1\.1 200 [\s\S]*hello/)
   for (const [place, { tries }] of RAW_REQUESTS.entries()) assert.ok(!others[place]!.includes('canary'), tries)
   assert.equal(visits, 0)
-  // Whoever serves many names must not be told one that is not on the list.
+  // A server with many names must not receive a Host that is not on the list.
   assert.deepEqual([...new Set(hosts)], [`allowed.test:${site}`])
 
   const swap = 'cd /holdfast/egress && for name in *; do rm $name; ln -s /tmp/mine $name; touch mine; done'

@@ -20,7 +20,7 @@ const OPERATIONS: Record<string, Operation> = {
 const CONTAINMENTS: Record<Containment, string | false> = { bubblewrap: missingProgram('bwrap'), local: false }
 
 for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, string | false][]) {
-  test(`no file operation leads out of the folder, by whatever path or link (${containment})`, {
+  test(`no file operation leaves the folder, by any path or link (${containment})`, {
     skip,
   }, async (context) => {
     const { files, secret, folder } = await withSecret(context, containment)
@@ -36,7 +36,7 @@ for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, 
       users: '/etc/passwd',
     }
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(folder, name))
-    // The links do lead there, for whoever follows them.
+    // The links do lead there for an ordinary reader.
     for (const name of ['link', 'link-up', 'chain', `root${secret}`])
       assert.match(readFileSync(join(folder, name), 'utf8'), /canary/)
     const ways = [
@@ -66,7 +66,7 @@ for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, 
     assert.match(readFileSync(secret, 'utf8'), /^canary-\d+\n$/)
   })
 
-  test(`a link that comes and goes while files are read and written leads nowhere (${containment})`, {
+  test(`a link that appears and disappears during reads and writes is never followed out (${containment})`, {
     skip,
   }, async (context) => {
     const { files, workspace, secret } = await withSecret(context, containment)
@@ -90,8 +90,8 @@ for (const [containment, skip] of Object.entries(CONTAINMENTS) as [Containment, 
 }
 
 async function withSecret(context: TestContext, containment: Containment) {
-  const { planted, house } = await plantOutside(context, containment)
-  const workspace = await house.open()
-  const folder = join(house.folder, workspace.conversationId, 'files')
+  const { planted, fixture } = await plantOutside(context, containment)
+  const workspace = await fixture.open()
+  const folder = join(fixture.folder, workspace.conversationId, 'files')
   return { files: workspace.files, workspace, folder, secret: join(planted.home, 'secret.key') }
 }

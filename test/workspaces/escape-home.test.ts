@@ -8,16 +8,16 @@ import { openWorkspacesFixture } from './fixture-workspaces.ts'
 
 const SYSTEM = '/usr/local/share'
 
-test('a home within what every sandbox sees is refused, however it is called', {
+test('a home inside a system folder is refused, by any path', {
   skip: missingProgram('bwrap') || isUnwritable(),
 }, async (context) => {
   const home = mkdtempSync(join(SYSTEM, 'holdfast-home-'))
   const folder = join(home, 'workspaces')
   for (const named of [folder, join(aliasOf(home), 'workspaces')]) {
-    const house = openWorkspacesFixture(context, { folder: named })
-    await assert.rejects(house.open(), (fault) => {
+    const fixture = openWorkspacesFixture(context, { folder: named })
+    await assert.rejects(fixture.open(), (fault) => {
       assert.ok(fault instanceof WorkspaceError && fault.fault === 'missing-sandbox', String(fault))
-      assert.match(fault.message, /cannot lie in \/usr.*HOLDFAST_HOME/)
+      assert.match(fault.message, /cannot be stored in \/usr.*HOLDFAST_HOME/)
       return true
     })
   }

@@ -11,22 +11,22 @@ const skip = missingProgram('bwrap')
 const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
 const CANARY = 'canary-of-the-server'
 
-/** Everything there is to see of processes inside, and every folder that is open in one of them. */
+/** Prints everything visible of the processes inside, and every folder that is open in one of them. */
 const LOOK = `
 cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n' | grep -a "[c]anary"
 for one in /proc/[0-9]*/fd/*; do [ -d $one/ ] && echo "folder: $(readlink $one)"; cat $one/precious; done
 echo looked`
 
-test('what a server was started with (environment, parameters, open files and folders) comes along with nothing', {
+test('environment, parameters, open files and folders of the server reach no process in the sandbox', {
   skip,
 }, async (context) => {
-  const house = openWorkspacesFixture(context)
+  const fixture = openWorkspacesFixture(context)
   const conversationId = newConversationId()
-  const precious = join(house.folder, '.outside')
+  const precious = join(fixture.folder, '.outside')
   mkdirSync(precious)
   writeFileSync(join(precious, 'precious'), CANARY)
   const descriptors = [openSync('/', 'r'), openSync(precious, 'r'), openSync(join(precious, 'precious'), 'r')]
-  const server = spawn(process.execPath, [SERVER, house.folder, conversationId, '[]', CANARY], {
+  const server = spawn(process.execPath, [SERVER, fixture.folder, conversationId, '[]', CANARY], {
     env: { PATH: process.env.PATH, OPENAI_API_KEY: CANARY, HOLDFAST_SECRET: CANARY },
     stdio: ['ignore', 'pipe', 'inherit', ...descriptors],
   })
@@ -37,15 +37,15 @@ test('what a server was started with (environment, parameters, open files and fo
     text += piece
   })
   await until(() => text.includes('ready\n'))
-  // The one that serves has them, so that there is something to come along.
+  // The server process has them, so that the test can fail.
   assert.equal(readdirSync(`/proc/${server.pid}/fd`).includes('5'), true)
-  const workspace = (await house.workspaces.find(conversationId))!
+  const workspace = (await fixture.workspaces.find(conversationId))!
   assert.equal((await runCommand(workspace, `exec 2> /dev/null; ${LOOK}`)).text, 'looked\n')
 })
 
-test('nothing outlives its workspace, however it let go of whoever started it', { skip }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const workspace = await house.open()
+test('no process outlives its workspace, however it detached itself', { skip }, async (context) => {
+  const fixture = openWorkspacesFixture(context)
+  const workspace = await fixture.open()
   const { conversationId } = workspace
   const stubborn = 'trap "" TERM INT HUP QUIT USR1 USR2; while :; do sleep 0.05; done'
   await runCommand(
@@ -55,11 +55,11 @@ test('nothing outlives its workspace, however it let go of whoever started it', 
   await workspace.start(newCommand(`exec env -i setsid /bin/bash -c '${stubborn}'`, { background: true }))
   await workspace.start(newCommand('kill -STOP $$', { background: true }))
   await until(() => processesOf(conversationId).length >= 6)
-  assert.equal(await house.workspaces.remove(conversationId), true)
+  assert.equal(await fixture.workspaces.remove(conversationId), true)
   await until(() => processesOf(conversationId).length === 0)
 })
 
-/** By their mounts: whatever else a process changes about itself, those stay. */
+/** Finds processes by their mounts, which a process cannot change. */
 function processesOf(conversationId: string): string[] {
   return readdirSync('/proc').filter((name) => {
     if (!/^\d+$/.test(name)) return false

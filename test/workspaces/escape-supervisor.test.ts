@@ -9,7 +9,7 @@ import { newCommand, newConversationId, openWorkspacesFixture } from './fixture-
 
 type Answer = string | ((socket: Socket) => void)
 
-/** What a command that got hold of its supervisor could have it say. `#` stands for the number of the question. */
+/** Answers that a command could forge after taking over its supervisor. `#` is replaced by the question's id. */
 const ANSWERS: Record<string, Answer> = {
   'no JSON': 'GET / HTTP/1.1\n',
   nothing: '{"id":#}\n',
@@ -17,15 +17,15 @@ const ANSWERS: Record<string, Answer> = {
   'a number': '{"id":#,"answer":7}\n',
   'a list': '{"id":#,"answer":[[[[]]]]}\n',
   'an empty object': '{"id":#,"answer":{}}\n',
-  'a fault without words': '{"id":#,"fault":{}}\n',
+  'a fault without a message': '{"id":#,"fault":{}}\n',
   'a fault of another kind': '{"id":#,"fault":"gone","message":"for ever"}\n',
-  'names that objects have':
+  'names of object prototypes':
     '{"id":#,"answer":{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}}\n',
-  'a process that is none':
+  'a process with invalid fields':
     '{"id":#,"answer":{"processId":"p","key":1,"command":{},"runId":null,"startedAt":"now","outputBytes":-1,"background":1}}\n',
   'text where a number is due': '{"id":#,"answer":{"text":"x","from":"0","next":"9","total":null,"dropped":{}}}\n',
-  'a depth without end': `{"id":#,"answer":${'['.repeat(100_000)}\n`,
-  'a line without end': (socket) => {
+  'an endless depth': `{"id":#,"answer":${'['.repeat(100_000)}\n`,
+  'an endless line': (socket) => {
     const piece = Buffer.alloc(1024 * 1024, 97)
     const more = (): void => void (!socket.destroyed && socket.write(piece, more))
     more()
@@ -40,10 +40,10 @@ const QUESTIONS: Record<string, (workspace: Workspace) => Promise<unknown>> = {
   search: (workspace) => workspace.files.search({ pattern: 'a' }),
 }
 
-test('a supervisor that was taken over cannot make the server believe, fall, hang or grow', async (context) => {
-  const house = openWorkspacesFixture(context, { sandbox: { containment: 'local' } })
+test('a compromised supervisor cannot mislead, crash, block or bloat the server', async (context) => {
+  const fixture = openWorkspacesFixture(context, { sandbox: { containment: 'local' } })
   for (const [words, answer] of Object.entries(ANSWERS)) {
-    const workspace = await house.workspaces.open(await impostor(context, house.folder, answer))
+    const workspace = await fixture.workspaces.open(await impostor(context, fixture.folder, answer))
     for (const [name, ask] of Object.entries(QUESTIONS)) {
       const before = process.memoryUsage.rss()
       await assert.rejects(ask(workspace), (fault) => {
@@ -57,7 +57,7 @@ test('a supervisor that was taken over cannot make the server believe, fall, han
   assert.equal('polluted' in {}, false)
 })
 
-/** Somebody who greets as a supervisor does and then answers each question with the same. */
+/** A fake supervisor that says hello and then gives the same answer to each question. */
 async function impostor(context: TestContext, folder: string, answer: Answer): Promise<ConversationId> {
   const conversationId = newConversationId()
   mkdirSync(join(folder, conversationId, 'files'), { recursive: true })

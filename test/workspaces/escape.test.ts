@@ -25,20 +25,20 @@ const PROBES: Record<Area, readonly Probe[]> = {
 
 const AT_ONCE = 4
 
-type ProbeResult = { probe: Probe; said: string }
+type ProbeResult = { probe: Probe; output: string }
 
-test('nothing that is tried from inside a sandbox gets out of it', { skip }, async (context) => {
+test('no probe escapes from a sandbox', { skip }, async (context) => {
   const { workspace, outside } = await settle(context, 'bubblewrap')
   for (const [area, probes] of Object.entries(PROBES))
     await context.test(area, async () => {
       const through = await tryAll(workspace, probes, outside)
-      assert.deepEqual(through.map(told), [])
+      assert.deepEqual(through.map(describeResult), [])
     })
   assert.equal(existsSync(join(outside.home, 'written')), false)
   process.kill(outside.bystander, 0)
 })
 
-test('where nothing holds them, the same tries do get through', { skip }, async (context) => {
+test('without a sandbox the same probes succeed', { skip }, async (context) => {
   const { workspace, outside } = await settle(context, 'local')
   const able = Object.values(PROBES).flat().filter(isOpen)
   const through = new Set((await tryAll(workspace, able, outside)).map(({ probe }) => probe))
@@ -49,11 +49,11 @@ test('where nothing holds them, the same tries do get through', { skip }, async 
   assert.ok(able.length > 20, `${able.length}`)
 })
 
-/** A workspace in the server's home, and one beside it that has something to lose. */
+/** A workspace in the server's home, and another one beside it with a secret. */
 async function settle(context: TestContext, containment: Containment) {
-  const { planted, house } = await plantOutside(context, containment)
-  const { folder } = house
-  const [workspace, beside] = [await house.open(), await house.open()]
+  const { planted, fixture } = await plantOutside(context, containment)
+  const { folder } = fixture
+  const [workspace, beside] = [await fixture.open(), await fixture.open()]
   const file = join(folder, beside.conversationId, 'files', 'precious')
   writeFileSync(file, planted.canary)
   const isHeld = containment === 'bubblewrap'
@@ -67,21 +67,21 @@ async function settle(context: TestContext, containment: Containment) {
   return { workspace, outside }
 }
 
-/** Those that got through. */
+/** The probes that succeeded. */
 async function tryAll(workspace: Workspace, probes: readonly Probe[], outside: Outside): Promise<ProbeResult[]> {
   const through: ProbeResult[] = []
   const left = [...probes]
   async function tryOn(): Promise<void> {
     for (let probe = left.shift(); probe; probe = left.shift()) {
-      // What a program complains about is no success.
+      // An error message is not a success.
       const command = `exec 2> /dev/null; ${probe.command(outside)}`
       const { text, ending } = await runCommand(workspace, command, { background: true })
       assert.equal(ending?.type, 'exited', `${probe.tries}: ${JSON.stringify(ending)} ${text.slice(-500)}`)
-      if (probe.success.test(text)) through.push({ probe, said: text })
+      if (probe.success.test(text)) through.push({ probe, output: text })
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, tryOn))
   return through
 }
 
-const told = ({ probe, said }: ProbeResult): string => `${probe.tries}: ${said.trim().slice(0, 500)}`
+const describeResult = ({ probe, output }: ProbeResult): string => `${probe.tries}: ${output.trim().slice(0, 500)}`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { assertFault, done, openFilesFixture, patch } from './fixture-files.ts'
 
-test('a file is written with the folders on the way, and replaced as a whole', async (t) => {
+test('a write creates missing folders, and replaces the whole file', async (t) => {
   const { files, get, folder } = openFilesFixture(t)
   assert.deepEqual(done(await files.write('a/b/c.txt', 'long text\n')), { type: 'done', bytes: 10, isNew: true })
   assert.deepEqual(done(await files.write('a/b/c.txt', 'ü')), { type: 'done', bytes: 2, isNew: false })
@@ -12,7 +12,7 @@ test('a file is written with the folders on the way, and replaced as a whole', a
   assert.deepEqual(readdirSync(join(folder, 'a/b')), ['c.txt'])
 })
 
-test('a file keeps its mode, a link that leads to it stays a link', async (t) => {
+test('a write keeps the mode of a file, and a link to it stays a link', async (t) => {
   const { files, folder, put, get, replace } = openFilesFixture(t)
   put('run.sh', '#!/bin/sh\n')
   chmodSync(join(folder, 'run.sh'), 0o750)
@@ -27,7 +27,7 @@ test('a file keeps its mode, a link that leads to it stays a link', async (t) =>
   assert.deepEqual(readdirSync(folder), ['dangling', 'later.txt', 'link', 'run.sh'])
 })
 
-test('a folder, a read-only file and too much text are refused, and the old content stays', async (t) => {
+test('writes to a folder, to a read-only file or of too much text are refused, and the old content stays', async (t) => {
   const { files, folder, put, get } = openFilesFixture(t)
   mkdirSync(join(folder, 'folder'))
   put('locked', 'old')
@@ -43,7 +43,7 @@ test('a folder, a read-only file and too much text are refused, and the old cont
   assert.deepEqual(readdirSync(folder), ['folder', 'locked', 'small'])
 })
 
-test('what the workspace may still grow by is kept to', async (t) => {
+test('a write beyond the remaining quota is refused', async (t) => {
   let left: number | undefined = 10
   const { files, get, put } = openFilesFixture(t, { spaceLeft: () => left })
   put('a', 'x'.repeat(50))
@@ -55,7 +55,7 @@ test('what the workspace may still grow by is kept to', async (t) => {
   assert.equal(get('a'), 'y'.repeat(20))
 })
 
-test('an edit changes the one place, keeps encoding and endings, and tells the line', async (t) => {
+test('an edit changes one match, keeps encoding and line endings, and reports the line', async (t) => {
   const { files, put, get, folder } = openFilesFixture(t)
   put('a.txt', '\uFEFFone\r\ntwo\r\nthree\r\n')
   const edited = await files.edit('a.txt', { type: 'replace', find: 'one\ntwo', replace: '1\n2', all: false })
@@ -77,7 +77,7 @@ test('an edit that does not fit changes nothing', async (t) => {
   assert.equal(get('a.txt'), 'one\ntwo\none\n')
 })
 
-test('edits of one file at once, by whatever path, all happen; those of others go on beside them', async (t) => {
+test('concurrent edits of one file, by any path, all happen; edits of other files run in parallel', async (t) => {
   const { files, folder, put, get, replace } = openFilesFixture(t)
   mkdirSync(join(folder, 'a'))
   symlinkSync('a', join(folder, 'b'))
@@ -99,10 +99,10 @@ test('edits of one file at once, by whatever path, all happen; those of others g
   assert.match(get('a/x.txt').replaceAll('edited', 'slot'), /^(slot( \d+;)? anew\n?){60}$/)
 })
 
-test('what something else writes while an edit is being made is not lost', async (t) => {
+test('a write by another process during an edit is not lost', async (t) => {
   let isFirst = true
   const { files, folder, get, put } = openFilesFixture(t, {
-    // Asked for after the file was read and before it is written.
+    // Called after the file was read and before it is written.
     spaceLeft: () => {
       if (isFirst) writeFileSync(join(folder, 'a.txt'), 'one\ntwo\nfrom elsewhere\n')
       isFirst = false
@@ -114,7 +114,7 @@ test('what something else writes while an edit is being made is not lost', async
   assert.equal(get('a.txt'), '1\ntwo\nfrom elsewhere\n')
 })
 
-test('a file that something else never stops changing is left alone in the end', async (t) => {
+test('an edit of a file that never stops changing is given up', async (t) => {
   let count = 0
   const { files, folder, put } = openFilesFixture(t, {
     spaceLeft: () => {

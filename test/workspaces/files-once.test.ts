@@ -15,7 +15,7 @@ import { assertFault, done, openFilesFixture } from './fixture-files.ts'
 
 const GROW: FileEdit = { type: 'replace', find: '|', replace: 'x|', all: false }
 
-test('an edit that is asked for again gets its first answer and is not made again', async (t) => {
+test('a repeated edit gets its first answer and is not made again', async (t) => {
   const { files, again, get, put } = openFilesFixture(t)
   put('a.txt', '|')
   const first = await files.edit('a.txt', GROW, 'one')
@@ -26,7 +26,7 @@ test('an edit that is asked for again gets its first answer and is not made agai
   assert.equal(get('a.txt'), 'xx|')
 })
 
-test('the same question asked many times at once is one edit', async (t) => {
+test('the same edit sent many times at once is made once', async (t) => {
   const { files, get, put } = openFilesFixture(t)
   put('a.txt', '|')
   const answers = await Promise.all(Array.from({ length: 20 }, () => files.edit('a.txt', GROW, 'one')))
@@ -34,7 +34,7 @@ test('the same question asked many times at once is one edit', async (t) => {
   assert.equal(get('a.txt'), 'x|')
 })
 
-test('a write that is asked for again says what it said first and leaves what came after it', async (t) => {
+test('a repeated write gets its first answer and keeps later changes', async (t) => {
   const { files, again, get } = openFilesFixture(t)
   const first = done(await files.write('a.txt', 'mine', 'one'))
   assert.equal(first.isNew, true)
@@ -43,7 +43,7 @@ test('a write that is asked for again says what it said first and leaves what ca
   assert.equal(get('a.txt'), 'yours')
 })
 
-test('a question that was refused is answered anew', async (t) => {
+test('a refused edit is tried again when it is repeated', async (t) => {
   const { files, get, put } = openFilesFixture(t)
   assertFault(await files.edit('a.txt', GROW, 'one'), 'missing')
   put('a.txt', '|')
@@ -51,7 +51,7 @@ test('a question that was refused is answered anew', async (t) => {
   assert.equal(get('a.txt'), 'x|')
 })
 
-test('an edit that was recorded and died before it was made is made when it is asked for again', async (t) => {
+test('an edit that was recorded but not applied before a crash is applied when it is repeated', async (t) => {
   const { again, folder, get, place, put } = openFilesFixture(t)
   put('deep/a.txt', '|')
   const keys = newAppliedKeys({
@@ -62,7 +62,7 @@ test('an edit that was recorded and died before it was made is made when it is a
     ...keys,
     async record(...record: Parameters<typeof keys.record>) {
       await keys.record(...record)
-      // From here on it cannot take the place of the old file, as if nobody were there to do it.
+      // From here on the rename fails, as if the process had died.
       rmSync(join(folder, 'deep/a.txt'))
       mkdirSync(join(folder, 'deep/a.txt'))
     },
@@ -81,7 +81,7 @@ test('an edit that was recorded and died before it was made is made when it is a
   assert.deepEqual(readdirSync(join(folder, 'deep')), ['a.txt'])
 })
 
-test('half a line, nonsense and a flood in the journal lose no other key', async (t) => {
+test('a partial line, invalid lines or a flood in the journal lose no other key', async (t) => {
   const { files, again, get, place, put } = openFilesFixture(t)
   put('a.txt', '|')
   done(await files.edit('a.txt', GROW, 'one'))
@@ -92,7 +92,7 @@ test('half a line, nonsense and a flood in the journal lose no other key', async
   assert.equal(get('a.txt'), 'xx|')
 })
 
-test('a journal that something inside replaced or took away is begun anew', async (t) => {
+test('a journal that a command replaced or removed is created again', async (t) => {
   const { again, get, outside, place, put } = openFilesFixture(t)
   put('a.txt', '|')
   const journal = join(place, 'journal')
@@ -114,7 +114,7 @@ test('a journal that something inside replaced or took away is begun anew', asyn
   assert.equal(readFileSync(join(outside, 'secret.txt'), 'utf8'), 'a secret\n')
 })
 
-test('the journal stays small however much is written, and knows the latest', async (t) => {
+test('the journal stays small after many writes, and keeps the latest keys', async (t) => {
   const { place } = openFilesFixture(t)
   const home = { path: join(place, 'journal'), removeLeftover: async () => {}, maxKept: 20 }
   const keys = newAppliedKeys(home)
@@ -129,7 +129,7 @@ test('the journal stays small however much is written, and knows the latest', as
 
 const HANDLER = new URL('../../src/workspaces/supervisor/files/file-handler.ts', import.meta.url)
 
-/** Answers requests, a line each, until it is killed. */
+/** Answers requests, one per line, until it is killed. */
 const PROGRAM = `
 import { createInterface } from 'node:readline'
 import { newFileHandler } from ${JSON.stringify(HANDLER.href)}
@@ -138,7 +138,7 @@ for await (const line of createInterface({ input: process.stdin }))
   console.log(JSON.stringify(await handler.answer(JSON.parse(line))))
 `
 
-test('whenever whoever answers is killed, each edit is made once', async (t) => {
+test('each edit is made once, whenever the supervisor is killed', async (t) => {
   const { folder, place, put, get } = openFilesFixture(t)
   writeFileSync(join(place, 'program.mjs'), PROGRAM)
   put('a.txt', '|')
@@ -150,7 +150,8 @@ test('whenever whoever answers is killed, each edit is made once', async (t) => 
   for (let round = 0; round <= kills; round += 1) {
     const child = spawn(process.execPath, [join(place, 'program.mjs'), folder, join(place, 'journal')])
     children.push(child)
-    // A request may be written to a process that was just killed (EPIPE); the end of its output, read below, tells that.
+    // A request may be written to a process that was just killed (EPIPE); the end of its output, read below, tells
+    // that.
     child.stdin.on('error', () => {})
     const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const isLast = round === kills
@@ -215,7 +216,7 @@ test('a full disk leaves the old content', { skip: canMount ? false : 'no unshar
   assert.doesNotMatch(answers[6].message, /holdfast/)
 })
 
-test('what cannot be noted is not written', {
+test('a change whose key cannot be recorded is not made', {
   skip: canMount ? false : 'no unshare that may mount here',
 }, async (t) => {
   const { folder, place } = openFilesFixture(t)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { assertFault, done, FILE_OPERATIONS, openFilesFixture } from './fixture-files.ts'
 
-test('a file has the same content by every path that leads to it', async (t) => {
+test('a file has the same content by every path to it', async (t) => {
   const { files, folder, put } = openFilesFixture(t)
   put('a/b/c.txt', 'here\n')
   symlinkSync('b', join(folder, 'a/link'))
@@ -29,7 +29,7 @@ test('a file has the same content by every path that leads to it', async (t) => 
 })
 
 for (const [name, ask] of FILE_OPERATIONS)
-  test(`what leads out of the workspace cannot be reached by ${name}`, async (t) => {
+  test(`${name} refuses paths that lead out of the workspace`, async (t) => {
     const { files, folder, outside, put } = openFilesFixture(t)
     put('a/b.txt', 'inside\n')
     symlinkSync(outside, join(folder, 'out'))
@@ -65,7 +65,7 @@ for (const [name, ask] of FILE_OPERATIONS)
   })
 
 for (const [name, ask] of FILE_OPERATIONS)
-  test(`a path that can be none gets a clear sentence from ${name}`, async (t) => {
+  test(`${name} refuses an invalid path with a clear message`, async (t) => {
     const { files, folder } = openFilesFixture(t)
     symlinkSync('loop', join(folder, 'loop'))
     assertFault(await ask(files, ''), 'bad-path', /empty/)
@@ -79,7 +79,7 @@ for (const [name, ask] of FILE_OPERATIONS)
     assertFault(await ask(files, 'loop/a'), 'refused', /circles/)
   })
 
-test('the longest name there may be can be written, edited and read', async (t) => {
+test('a file with the longest allowed name can be written, edited and read', async (t) => {
   const { files, get, replace } = openFilesFixture(t)
   const path = `${'a'.repeat(255)}/${'ä'.repeat(127)}`
   done(await files.write(path, 'one\n'))
@@ -97,7 +97,7 @@ test('a path with too many folders is refused and leaves nothing open', async (t
 })
 
 for (const [name, ask] of FILE_OPERATIONS)
-  test(`pipes and sockets are refused by ${name} without waiting for them`, async (t) => {
+  test(`${name} refuses pipes and sockets without blocking`, async (t) => {
     const { files, folder } = openFilesFixture(t)
     execFileSync('mkfifo', [join(folder, 'pipe')])
     const server = createServer().listen(join(folder, 'socket'))
@@ -116,7 +116,7 @@ test('a pipe among other files does not stop a search', async (t) => {
     assert.equal(done(await again(ripgrep ? { ripgrep } : {}).search({ pattern: 'found' })).matches.length, 1)
 })
 
-/** Puts a link to the outside in the place of a folder and of a file, and back, as fast as it can. */
+/** Replaces a folder and a file by links to the outside, and back, as fast as it can. */
 const SWAPPER = `
 const { mkdirSync, renameSync, symlinkSync, writeFileSync, rmSync } = require('node:fs')
 const { workerData: { folder, outside }, parentPort } = require('node:worker_threads')
@@ -137,7 +137,7 @@ for (;;) {
     rmSync(at('moving'))
     renameSync(at('kept'), at('moving'))
   })
-  // A write has made the folder anew in between, or is still making something in it.
+  // A write has created the folder again meanwhile, or is still creating a file in it.
   if (!isBack) {
     for (const name of ['moving', 'kept']) attempt(() => rmSync(at(name), { recursive: true, force: true }))
     attempt(() => mkdirSync(at('moving')))
@@ -151,7 +151,7 @@ for (;;) {
 }
 `
 
-test('a link that is swapped in between the look and the opening leads nowhere', async (t) => {
+test('a link that is swapped in between check and open is never followed out', async (t) => {
   const { files, again, folder, outside } = openFilesFixture(t)
   mkdirSync(join(folder, 'moving'))
   writeFileSync(join(folder, 'moving/secret.txt'), 'plain\n')
@@ -166,7 +166,7 @@ test('a link that is swapped in between the look and the opening leads nowhere',
     ...['moving', 'file.txt'].map((path) => () => walker.search({ pattern: 'a secret', path })),
   ]
   const seen = new Map<string, number>()
-  // Otherwise the race was never run.
+  // Otherwise the race never happened.
   const isEnough = () => (seen.get('done') ?? 0) > 500 && (seen.get('outside') ?? 0) > 500
   const asking = asks.map(async (ask) => {
     while (!isEnough()) {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { assertFault, done, openFilesFixture } from './fixture-files.ts'
 
-test('lines are read from where one asks, and the answer says where it stands', async (t) => {
+test('lines are read from the requested line, and the answer says which lines it has', async (t) => {
   const { files, put } = openFilesFixture(t)
   put('a.txt', Array.from({ length: 5_000 }, (_, index) => `line ${index + 1}\n`).join(''))
   const start = done(await files.read('a.txt'))
@@ -16,7 +16,7 @@ test('lines are read from where one asks, and the answer says where it stands', 
   assert.deepEqual(done(await files.read('a.txt', { from: 6_000 })).lines, 0)
 })
 
-test('an answer is bounded, however long the lines and the file', async (t) => {
+test('an answer has a size limit for long lines and long files', async (t) => {
   const { files, put } = openFilesFixture(t)
   put('long.txt', `${'x'.repeat(1_000_000)}\nshort\n`)
   const long = done(await files.read('long.txt'))
@@ -29,7 +29,7 @@ test('an answer is bounded, however long the lines and the file', async (t) => {
   assert.match(done(await files.read('pairs.txt')).text, /^x{1999}… \[cut: this line has 4 more characters\]$/)
 })
 
-test('a file too large to read is refused with what to do instead', async (t) => {
+test('a file too large to read is refused with an alternative', async (t) => {
   const { files, folder, put } = openFilesFixture(t)
   put('large.bin', '')
   truncateSync(join(folder, 'large.bin'), 65 * 1024 * 1024)
@@ -39,23 +39,23 @@ test('a file too large to read is refused with what to do instead', async (t) =>
   assertFault(await files.edit('big.txt', { type: 'replace', find: 'a', replace: 'b', all: true }), 'too-large')
 })
 
-test('an empty file, one without an ending and one that ends in CRLF are told as what they are', async (t) => {
+test('an empty file, a file without a final line ending and a CRLF file are reported as such', async (t) => {
   const { files, put } = openFilesFixture(t)
   put('empty', '')
   put('open', 'a\nb')
   put('crlf', 'a\r\n\r\nb\r\n')
   put('mixed', 'a\r\nb\n')
-  const told = async (path: string) => {
+  const readEnding = async (path: string) => {
     const { text, totalLines, lineEnding, isTerminated } = done(await files.read(path))
     return [text, totalLines, lineEnding, isTerminated]
   }
-  assert.deepEqual(await told('empty'), ['', 0, 'lf', true])
-  assert.deepEqual(await told('open'), ['a\nb', 2, 'lf', false])
-  assert.deepEqual(await told('crlf'), ['a\n\nb', 3, 'crlf', true])
-  assert.deepEqual(await told('mixed'), ['a\nb', 2, 'mixed', true])
+  assert.deepEqual(await readEnding('empty'), ['', 0, 'lf', true])
+  assert.deepEqual(await readEnding('open'), ['a\nb', 2, 'lf', false])
+  assert.deepEqual(await readEnding('crlf'), ['a\n\nb', 3, 'crlf', true])
+  assert.deepEqual(await readEnding('mixed'), ['a\nb', 2, 'mixed', true])
 })
 
-test('text in UTF-8 and in UTF-16 is read, with or without its mark', async (t) => {
+test('text in UTF-8 and UTF-16 is read, with or without a byte order mark', async (t) => {
   const { files, put } = openFilesFixture(t)
   const text = 'Grüße\n😀\n'
   put('plain', text)
@@ -66,7 +66,7 @@ test('text in UTF-8 and in UTF-16 is read, with or without its mark', async (t) 
     assert.equal(done(await files.read(path)).text, 'Grüße\n😀', path)
 })
 
-test('a character that lies across two pieces of a file is whole', async (t) => {
+test('a character across two chunks of a file is read whole', async (t) => {
   const { files, put } = openFilesFixture(t)
   const lines = `${'x'.repeat(1_021)}😀😀\n`.repeat(600)
   put('a.txt', lines)
@@ -74,7 +74,7 @@ test('a character that lies across two pieces of a file is whole', async (t) => 
   assert.equal(text, lines.split('\n').slice(239, 279).join('\n'))
 })
 
-test('what is not text is refused with its kind and size, wherever it stops being text', async (t) => {
+test('a binary file is refused with its kind and size, wherever its binary part begins', async (t) => {
   const { files, put } = openFilesFixture(t)
   const cases: [content: Buffer, words: RegExp][] = [
     [Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1'), /"x" is a PNG image, 10 bytes/],
@@ -94,7 +94,7 @@ test('what is not text is refused with its kind and size, wherever it stops bein
   }
 })
 
-test('a folder is told with what is in it, a missing file with what is beside it', async (t) => {
+test('reading a folder lists its content, and reading a missing file lists its folder', async (t) => {
   const { files, folder, put } = openFilesFixture(t)
   put('src/main.ts', '')
   mkdirSync(join(folder, 'src/deep'))
@@ -112,7 +112,7 @@ test('a folder is told with what is in it, a missing file with what is beside it
   assertFault(await files.read('src/main.ts/'), 'not-a-file', /not a folder/)
 })
 
-test('any text is read line by line exactly as it is', async (t) => {
+test('any text is read line by line unchanged', async (t) => {
   const { files, put } = openFilesFixture(t)
   const line = fc.string({ unit: fc.constantFrom('a', 'ü', '😀', '\t', ' ', '\u2028'), maxLength: 20 })
   const file = fc.record({

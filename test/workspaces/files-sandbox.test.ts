@@ -22,7 +22,7 @@ test('files and commands of a workspace see the same folder', { skip }, async (c
   )
 })
 
-test('links and paths out of the workspace lead nowhere, in the sandbox too', { skip }, async (context) => {
+test('links and paths out of the workspace are refused, in the sandbox too', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   await runCommand(workspace, 'ln -s /etc etc; ln -s /spool spool; ln -s /proc/1/environ environ; mkfifo pipe')
   for (const path of [
@@ -39,38 +39,38 @@ test('links and paths out of the workspace lead nowhere, in the sandbox too', { 
   assertFault(await workspace.files.read('pipe'), 'not-a-file', /named pipe/)
 })
 
-test('an edit asked for again, by another server and after the supervisor was killed, is not made again', {
+test('a retried edit is not made again, neither by another server nor after the supervisor was killed', {
   skip,
 }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const workspace = await house.open()
+  const fixture = openWorkspacesFixture(context)
+  const workspace = await fixture.open()
   const grow = { type: 'replace', find: '|', replace: 'x|', all: false } as const
   done(await workspace.files.write('a.txt', '|', 'key of the write'))
   const first = await workspace.files.edit('a.txt', grow, 'key of the edit')
-  const other = await house.another().open(workspace.conversationId)
+  const other = await fixture.another().open(workspace.conversationId)
   assert.deepEqual(await other.files.edit('a.txt', grow, 'key of the edit'), first)
-  await killSupervisor(join(house.folder, workspace.conversationId))
+  await killSupervisor(join(fixture.folder, workspace.conversationId))
   assert.deepEqual(await workspace.files.edit('a.txt', grow, 'key of the edit'), first)
   const { text, ending } = await runCommand(workspace, 'cat a.txt')
   assert.deepEqual({ text, ending }, { text: 'x|', ending: { type: 'exited', code: 0 } })
 })
 
-test('an expression that takes for ever holds up no command', { skip }, async (context) => {
+test('an expression that backtracks forever does not block commands', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   await workspace.files.write('a.txt', `${'a'.repeat(40)}!\n`)
-  // Only our own walker looks around, and then goes on for as long as it may.
+  // Lookaround needs the built-in walker, which then runs until its deadline.
   const slow = workspace.files.search({ pattern: '^(?=(a+)+$)' })
   assert.equal((await runCommand(workspace, 'echo here')).text, 'here\n')
   slow.catch(() => {})
 })
 
-test('without a sandbox too, only what is in the folder is reached', async (context) => {
-  const house = openWorkspacesFixture(context, { sandbox: { containment: 'local' } })
-  const workspace = await house.open()
+test('file operations stay in the folder, without a sandbox too', async (context) => {
+  const fixture = openWorkspacesFixture(context, { sandbox: { containment: 'local' } })
+  const workspace = await fixture.open()
   const folder = (await runCommand(workspace, 'pwd')).text.trim()
   done(await workspace.files.write(`${folder}/a/b.txt`, 'here\n'))
   assert.equal(done(await workspace.files.read('a/b.txt')).text, 'here')
-  await runCommand(workspace, `ln -s ${house.folder} out`)
-  for (const path of ['/etc/passwd', '../supervisor.json', 'out', `${house.folder}/x`])
+  await runCommand(workspace, `ln -s ${fixture.folder} out`)
+  for (const path of ['/etc/passwd', '../supervisor.json', 'out', `${fixture.folder}/x`])
     assertFault(await workspace.files.read(path), 'outside')
 })

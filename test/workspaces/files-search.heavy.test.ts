@@ -9,14 +9,14 @@ import { missingProgram } from '../harness/programs.ts'
 import { assertFault, done, openFilesFixture } from './fixture-files.ts'
 
 const lacking = missingProgram('rg')
-const WAYS = [
+const SEARCH_PROGRAMS = [
   { name: 'ripgrep', options: {}, skip: lacking },
-  { name: 'our own walker', options: { ripgrep: 'none' }, skip: false },
+  { name: 'the built-in walker', options: { ripgrep: 'none' }, skip: false },
 ]
 
 type FilesFixture = ReturnType<typeof openFilesFixture>
 
-function furnish({ put, folder, outside }: FilesFixture): void {
+function writeTestFiles({ put, folder, outside }: FilesFixture): void {
   put('a.txt', 'Hello world\nhello again\n\nlast hello')
   put('b/deep/code.ts', 'export const hello = 1\n// HELLO\n\tconst größe = "x.y"\r\nconst z = x.y\r\n')
   put('b/deep/code.test.ts', 'hello test\n')
@@ -42,7 +42,7 @@ function furnish({ put, folder, outside }: FilesFixture): void {
   symlinkSync('.', join(folder, 'b/circle'))
 }
 
-/** Each with how many lines are found. */
+/** Each with the number of matching lines. */
 const CASES: [question: FileSearchQuery, count: number][] = [
   [{ pattern: 'hello' }, 11],
   [{ pattern: 'hello', ignoreCase: true }, 13],
@@ -73,25 +73,25 @@ const CASES: [question: FileSearchQuery, count: number][] = [
   [{ pattern: 'hello', limit: 3 }, 3],
 ]
 
-test('our own walker finds what is in text files, and only that', async (t) => {
-  const house = openFilesFixture(t, { ripgrep: 'none' })
-  furnish(house)
+test('the built-in walker finds matches in text files only', async (t) => {
+  const fixture = openFilesFixture(t, { ripgrep: 'none' })
+  writeTestFiles(fixture)
   for (const [question, count] of CASES) {
-    const { matches, isCut } = done(await house.files.search(question))
+    const { matches, isCut } = done(await fixture.files.search(question))
     assert.equal(matches.length, count, `${JSON.stringify(question)}: ${JSON.stringify(matches, null, 1)}`)
     assert.equal(isCut, question.limit !== undefined)
   }
-  const [first] = done(await house.files.search({ pattern: 'hello', path: 'b' })).matches
+  const [first] = done(await fixture.files.search({ pattern: 'hello', path: 'b' })).matches
   assert.deepEqual(first, { path: 'b/deep/code.test.ts', line: 1, text: 'hello test' })
-  const [long] = done(await house.files.search({ pattern: 'hello', glob: 'long' })).matches
+  const [long] = done(await fixture.files.search({ pattern: 'hello', glob: 'long' })).matches
   assert.match(long!.text, /^…-{60}hello\+{235}…$/)
 })
 
-test('ripgrep gives the very same answers', { skip: lacking }, async (t) => {
-  const house = openFilesFixture(t)
-  furnish(house)
-  const walker = house.again({ ripgrep: 'none' })
-  for (const [question] of CASES) assert.deepEqual(await house.files.search(question), await walker.search(question))
+test('ripgrep gives the same answers', { skip: lacking }, async (t) => {
+  const fixture = openFilesFixture(t)
+  writeTestFiles(fixture)
+  const walker = fixture.again({ ripgrep: 'none' })
+  for (const [question] of CASES) assert.deepEqual(await fixture.files.search(question), await walker.search(question))
 })
 
 const PARTS = [
@@ -116,7 +116,7 @@ const PARTS = [
 ]
 const TIMES = ['', '', '', '*', '+', '?', '{2}', '{1,2}']
 
-test('both give the same answers to any ordinary expression', { skip: lacking }, async (t) => {
+test('ripgrep and the walker give the same answers to random expressions', { skip: lacking }, async (t) => {
   const { files, again, put } = openFilesFixture(t)
   const walker = again({ ripgrep: 'none' })
   const line = fc.string({ unit: fc.constantFrom('a', 'B', 'ü', 'x', ' ', '1', '_', '-', 'é'), maxLength: 12 })
@@ -127,29 +127,29 @@ test('both give the same answers to any ordinary expression', { skip: lacking },
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), question, async (lines, { pattern, ignoreCase }) => {
       put('a.txt', lines.join('\n'))
       put('b/c.txt', lines.join('\r\n'))
-      const asked = { pattern: pattern.join(''), ignoreCase }
-      assert.deepEqual(await walker.search(asked), await files.search(asked))
+      const query = { pattern: pattern.join(''), ignoreCase }
+      assert.deepEqual(await walker.search(query), await files.search(query))
     }),
     { numRuns: 20 },
   )
 })
 
-for (const { name, options, skip } of WAYS) {
-  test(`${name} tells what is wrong with a question`, { skip }, async (t) => {
-    const house = openFilesFixture(t, options)
-    house.put('a.txt', 'hello\n')
-    const { files } = house
+for (const { name, options, skip } of SEARCH_PROGRAMS) {
+  test(`${name} reports what is wrong with a query`, { skip }, async (t) => {
+    const fixture = openFilesFixture(t, options)
+    fixture.put('a.txt', 'hello\n')
+    const { files } = fixture
     assertFault(await files.search({ pattern: '(' }), 'bad-pattern', /not a regular expression: Unterminated group/)
     assertFault(await files.search({ pattern: '' }), 'bad-pattern', /empty/)
     assertFault(await files.search({ pattern: 'a\nb' }), 'bad-pattern', /one line at a time/)
     assertFault(await files.search({ pattern: 'a', glob: '{a' }), 'bad-pattern', /glob cannot be used/)
     assertFault(await files.search({ pattern: 'a', path: 'nowhere' }), 'missing')
     assertFault(await files.search({ pattern: 'a', path: 'a.txt/b' }), 'not-a-file')
-    house.put('large', 'x'.repeat(4 * 1024 * 1024 + 1))
+    fixture.put('large', 'x'.repeat(4 * 1024 * 1024 + 1))
     assertFault(await files.search({ pattern: 'a', path: 'large' }), 'too-large')
   })
 
-  test(`${name} stops at the number of matches asked for`, { skip }, async (t) => {
+  test(`${name} stops at the requested number of matches`, { skip }, async (t) => {
     const { files, put } = openFilesFixture(t, options)
     for (const path of ['a', 'b', 'c']) put(path, 'x\n'.repeat(100_000))
     const some = done(await files.search({ pattern: 'x', limit: 7 }))
@@ -161,7 +161,7 @@ for (const { name, options, skip } of WAYS) {
   })
 }
 
-test('an expression that would take for ever, and a glob, end with their time and hold up nobody', async (t) => {
+test('an expression or a glob that backtracks forever ends at its deadline and blocks nothing', async (t) => {
   const { files, put } = openFilesFixture(t, { ripgrep: 'none', searchMilliseconds: 1_000 })
   put('a.txt', 'found\n')
   put('b.txt', `${'a'.repeat(40)}!\n`)
@@ -193,13 +193,13 @@ test('many searches at once are all answered', async (t) => {
   for (const answer of answers) assert.equal(done(answer).matches.length, 1)
 })
 
-test('a program that cannot be started is done without', async (t) => {
+test('if ripgrep cannot be started, the walker searches', async (t) => {
   const { files, put } = openFilesFixture(t, { ripgrep: '/nowhere/rg' })
   put('a.txt', 'hello\n')
   assert.equal(done(await files.search({ pattern: 'hello' })).matches.length, 1)
 })
 
-test('a program that is killed under the search is done without', async (t) => {
+test('if ripgrep is killed during a search, the walker searches', async (t) => {
   const { place, put, again } = openFilesFixture(t)
   put('a.txt', 'hello\n')
   const program = join(place, 'rg')
@@ -207,7 +207,7 @@ test('a program that is killed under the search is done without', async (t) => {
   assert.equal(done(await again({ ripgrep: program }).search({ pattern: 'hello' })).matches.length, 1)
 })
 
-test('no program out of the workspace itself is ever run', async (t) => {
+test('a search never runs a program from the workspace', async (t) => {
   const { folder } = openFilesFixture(t)
   mkdirSync(join(folder, 'bin'))
   writeFileSync(join(folder, 'bin/rg'), '#!/bin/sh\n', { mode: 0o755 })

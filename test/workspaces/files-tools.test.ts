@@ -13,7 +13,7 @@ import { newConversationId, openWorkspacesFixture } from './fixture-workspaces.t
 
 type Opening = (conversationId: ConversationId) => Promise<{ files: WorkspaceFiles }>
 
-/** The tools as a turn uses them, each call with a key of its own unless it is a repetition. */
+/** The tools as a turn uses them, each call with its own idempotency key unless it is a repetition. */
 function toolsOver(open: Opening) {
   const tools = fileTools({ open: open as Workspaces['open'] } as Workspaces)
   const registry = toolRegistry(tools)
@@ -33,10 +33,10 @@ function toolsOver(open: Opening) {
   return { tools, call, outputOf: async (name: string, input: Json) => (await call(name, input)).output }
 }
 
-test('the tools say what they are', () => {
+test('the file tools declare their effects and need no approval', () => {
   const { tools } = toolsOver(() => Promise.reject(new Error('not asked')))
-  const told = tools.map(({ name, effects, parallel, needsApproval }) => [name, effects, parallel, needsApproval])
-  assert.deepEqual(told, [
+  const declared = tools.map(({ name, effects, parallel, needsApproval }) => [name, effects, parallel, needsApproval])
+  assert.deepEqual(declared, [
     ['read_file', 'none', true, false],
     ['write_file', 'idempotent', false, false],
     ['edit_file', 'idempotent', false, false],
@@ -44,7 +44,7 @@ test('the tools say what they are', () => {
   ])
 })
 
-test('a model writes, reads, edits and searches, and is told so in words', async (t) => {
+test('a model writes, reads, edits and searches files, and gets readable answers', async (t) => {
   const { files, put } = openFilesFixture(t)
   const { outputOf } = toolsOver(async () => ({ files }))
   assert.equal(await outputOf('write_file', { path: 'a.txt', content: 'one\ntwo\n' }), 'Made a.txt with 8 bytes.')
@@ -63,7 +63,7 @@ test('a model writes, reads, edits and searches, and is told so in words', async
   assert.equal(await outputOf('search_files', { pattern: '^two' }), 'a.txt:2: two\n"odd\\nname":1: two')
 })
 
-test('a file is shown with numbers, and with what a reader must know about it', async (t) => {
+test('a file is shown with line numbers, and with notes about its end and line endings', async (t) => {
   const { files, put } = openFilesFixture(t)
   const { outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', Array.from({ length: 12 }, (_, index) => `line ${index + 1}\r\n`).join(''))
@@ -77,7 +77,7 @@ test('a file is shown with numbers, and with what a reader must know about it', 
   assert.equal(await outputOf('read_file', { path: 'open' }), '1\tx\n[the last line has no line ending]')
 })
 
-test('the largest answer fits into what a model is shown', async (t) => {
+test('the largest answer fits into the output limit of the tool', async (t) => {
   const { files, put } = openFilesFixture(t)
   const { tools, outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', `${'x'.repeat(11)}\n`.repeat(100_000))
@@ -85,7 +85,7 @@ test('the largest answer fits into what a model is shown', async (t) => {
   assert.ok(length > 60_000 && length < tools[0]!.outputLimit, `${length}`)
 })
 
-test('a wrong input gets a sentence that says what to send', async (t) => {
+test('an invalid input gets a message that says what to send', async (t) => {
   const { files, put, get } = openFilesFixture(t)
   const { call, outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', 'one\n')
@@ -102,7 +102,7 @@ test('a wrong input gets a sentence that says what to send', async (t) => {
   assert.equal(get('a.txt'), 'one\n')
 })
 
-test('a workspace that cannot be had is told in its own words', async () => {
+test('the message of an unavailable workspace is passed on', async () => {
   const { call } = toolsOver(() => Promise.reject(new WorkspaceError('missing-sandbox', 'Install bubblewrap first.')))
   for (const [name, input] of [
     ['read_file', { path: 'a' }],
@@ -113,7 +113,7 @@ test('a workspace that cannot be had is told in its own words', async () => {
     assert.deepEqual(await call(name, input), { status: 'error', output: 'Install bubblewrap first.' })
 })
 
-/** Does what is asked and then breaks off before it answers, so many times. */
+/** Performs the operation and then fails before it answers, the first `times` times. */
 function breakingOff(files: WorkspaceFiles, times: number): WorkspaceFiles {
   let left = times
   const lost = async <T>(answer: Promise<T>): Promise<T> => {
@@ -129,7 +129,7 @@ function breakingOff(files: WorkspaceFiles, times: number): WorkspaceFiles {
   }
 }
 
-test('an answer that got lost is asked for again, and the edit is made once', async (t) => {
+test('a lost answer is retried, and the edit is made once', async (t) => {
   const { files, put, get } = openFilesFixture(t)
   put('a.txt', '|')
   const flaky = breakingOff(files, 1)
@@ -138,7 +138,7 @@ test('an answer that got lost is asked for again, and the edit is made once', as
   assert.equal(get('a.txt'), 'x|')
 })
 
-test('when nobody hears the end of a change it is told as unknown, of a look as an error', async (t) => {
+test('a change without an answer is reported as unknown, a read as an error', async (t) => {
   const { files } = openFilesFixture(t)
   const { call } = toolsOver(async () => ({ files: breakingOff(files, 9) }))
   const written = await call('write_file', { path: 'a.txt', content: 'x' })
@@ -150,7 +150,7 @@ test('when nobody hears the end of a change it is told as unknown, of a look as 
   })
 })
 
-test('whoever stops the run is not kept waiting for a search', async (t) => {
+test('a cancelled run does not wait for a search', async (t) => {
   const { files, put } = openFilesFixture(t, { ripgrep: 'none', searchMilliseconds: 1_500 })
   put('a.txt', `${'a'.repeat(40)}!\n`)
   let searches = 0
@@ -163,10 +163,10 @@ test('whoever stops the run is not kept waiting for a search', async (t) => {
   const answer = call('search_files', { pattern: '^(a+)+$' }, { signal: stop.signal })
   setImmediate(() => stop.abort())
   assert.deepEqual(await answer, { status: 'error', output: 'The search was stopped.' })
-  assert.equal(searches, 1, 'the search itself goes on')
+  assert.equal(searches, 1, 'the search itself continues')
 })
 
-test('an answer that makes no sense is not believed', async (t) => {
+test('an invalid answer of the supervisor is refused', async (t) => {
   const { files } = openFilesFixture(t)
   const { newFilesClient } = await import('../../src/workspaces/files-client.ts')
   for (const reply of [
@@ -184,12 +184,12 @@ test('an answer that makes no sense is not believed', async (t) => {
   assert.equal((await files.write('a', '')).type, 'done')
 })
 
-test('through a real sandbox, a repeated call of a turn is one edit', {
+test('in a real sandbox, a repeated call of a turn is one edit', {
   skip: missingProgram('bwrap'),
 }, async (context) => {
-  const house = openWorkspacesFixture(context)
+  const fixture = openWorkspacesFixture(context)
   const conversationId = newConversationId()
-  const { call } = toolsOver((id): Promise<Workspace> => house.workspaces.open(id))
+  const { call } = toolsOver((id): Promise<Workspace> => fixture.workspaces.open(id))
   await call('write_file', { path: '/workspace/a.txt', content: '|\n' }, { conversationId, idempotencyKey: 'w' })
   const input = { path: 'a.txt', find: '|', replace: 'x|' }
   const first = await call('edit_file', input, { conversationId, idempotencyKey: 'e' })

@@ -7,7 +7,7 @@ import type { FileEdit, FileFault, FileSearchQuery, WorkspaceFiles } from '../..
 import { newFilesClient } from '../../src/workspaces/files-client.ts'
 import { type FileHandlerOptions, newFileHandler } from '../../src/workspaces/supervisor/files/file-handler.ts'
 
-/** A workspace's folder with something beside it that nobody inside may reach, and the desk that answers for it. */
+/** A workspace's folder, a folder outside that must stay unreachable, and the file handler of the workspace. */
 export function openFilesFixture(t: Pick<TestContext, 'after'>, options: FileHandlerOptions = {}) {
   const place = mkdtempSync(join(tmpdir(), 'holdfast-files-'))
   t.after(() => rmSync(place, { recursive: true, force: true }))
@@ -18,7 +18,7 @@ export function openFilesFixture(t: Pick<TestContext, 'after'>, options: FileHan
   writeFileSync(join(outside, 'secret.txt'), 'a secret\n')
   const newClient = (other: FileHandlerOptions): WorkspaceFiles => {
     const handler = newFileHandler(folder, { journal: join(place, 'journal'), ...options, ...other })
-    // As it goes over the wire.
+    // Serialized as on the wire.
     return newFilesClient(async (request) => JSON.parse(JSON.stringify(await handler.answer(request))))
   }
   const files = newClient({})
@@ -27,7 +27,7 @@ export function openFilesFixture(t: Pick<TestContext, 'after'>, options: FileHan
     folder,
     outside,
     files,
-    /** As after a restart of whoever answers. */
+    /** A client of a new handler, as after a restart of the supervisor. */
     again: (other: FileHandlerOptions = {}) => newClient(other),
     put(path: string, content: string | Buffer) {
       const target = join(folder, path)
@@ -55,7 +55,7 @@ export function done<T extends Answer>(answer: T): Extract<T, { type: 'done' }> 
 
 export const patch = (text: string): FileEdit => ({ type: 'patch', patch: text })
 
-/** Every way to ask about one path. */
+/** Every file operation, on one path. */
 export const FILE_OPERATIONS: [name: string, ask: (files: WorkspaceFiles, path: string) => Promise<Answer>][] = [
   ['read', (files, path) => files.read(path)],
   ['write', (files, path) => files.write(path, 'written\n')],

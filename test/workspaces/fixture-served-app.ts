@@ -13,13 +13,13 @@ import { KEY } from '../http/fixture-server-process.ts'
 
 export type Answer = { status: number; body: never }
 
-/** The whole app with its server in this process, and the official client before it. */
+/** The whole app with its server in this process, and the official client for it. */
 export type ServedApp = {
   app: App
   home: string
   client: Letta
   ask(method: string, path: string, options?: { body?: unknown; key?: string }): Promise<Answer>
-  /** Has the agent call a tool, which must work, and answers with what it gave. */
+  /** Has the agent call a tool, which must succeed, and returns its output. */
   call(agentId: string, tool: string, input: object): Promise<string>
 }
 
@@ -72,17 +72,17 @@ export async function serveApp(context: TestContext, environment: Record<string,
   }
 }
 
-/** A model that calls the tool it is told to call, as JSON, and then is done. */
+/** A model that calls the tool given as JSON in the message, and then ends its turn. */
 function puppet(): ModelProvider {
   const clock = { sleep: async () => {} }
   return newScriptedProvider({
     clock,
     scriptFor({ messages }) {
-      const said = lastInput(messages)
+      const input = lastInput(messages)
       const isAnswered = sinceInput(messages).length > 0
-      return isAnswered || !said.startsWith('{')
+      return isAnswered || !input.startsWith('{')
         ? [{ text: 'Done.' }, { text: 'Done.' }]
-        : [{ calls: [JSON.parse(said)] }]
+        : [{ calls: [JSON.parse(input)] }]
     },
   })
 }
@@ -90,7 +90,7 @@ function puppet(): ModelProvider {
 export const workspaceAgent = (client: Letta, tools: string[] = ALL_TOOLS) =>
   client.agents.create({ model: 'puppet/any', tools, include_base_tools: false })
 
-/** Nothing a test started may run on after it. */
+/** No process of a test may outlive it. */
 export async function removeWorkspaces({ context: serviceContext }: Pick<App, 'context'>): Promise<void> {
   const { workspaces } = serviceContext
   for (const id of (await workspaces?.list()) ?? []) await workspaces?.remove(id)

@@ -12,20 +12,20 @@ import { type WorkspaceToolDeps, workspaceTools } from '../../src/tools/workspac
 import { type HomeFixture, type HomeFixtureOptions, openHomeFixture } from '../harness/fixture-home.ts'
 import { openWorkspacesFixture, until } from './fixture-workspaces.ts'
 
-/** What the model is told to call, as it would call it. */
+/** A tool call that the model is to make. */
 export type Call = { tool: string; input: object; callId?: string }
 
-/** A model that calls what it is told, as JSON, and then is done. */
+/** A model that makes the calls given as JSON in the message, and then ends its turn. */
 export function puppetScript({ messages }: Pick<ModelRequest, 'messages'>): Script {
-  const said = lastInput(messages)
-  if (!/^[[{]/.test(said)) return [{ text: 'Done.' }]
-  const calls = [JSON.parse(said)].flat() as { tool: string; input: never }[]
+  const input = lastInput(messages)
+  if (!/^[[{]/.test(input)) return [{ text: 'Done.' }]
+  const calls = [JSON.parse(input)].flat() as { tool: string; input: never }[]
   return [...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }]
 }
 
 /** An agent with a workspace, in turns of the real engine. */
 export type Turns = {
-  house: HomeFixture
+  fixture: HomeFixture
   workspaces: Workspaces
   /** One tool call after the other, in one turn; the last outcome is the answer. */
   call(...calls: Call[]): Promise<ToolOutcome>
@@ -41,22 +41,22 @@ export async function openTurns(context: TestContext, options: TurnsOptions = {}
   const { workspaces } = openWorkspacesFixture(context, { sandbox: { containment } })
   const longest = longestWaitSeconds === undefined ? {} : { longestWaitSeconds }
   const tools = workspaceTools({ workspaces, containment, clock: realClock, ...longest })
-  const house = await openHomeFixture(context, { ...others, tools, script: puppetScript })
-  const begin = (...calls: Call[]) => house.send(JSON.stringify(calls))
+  const fixture = await openHomeFixture(context, { ...others, tools, script: puppetScript })
+  const begin = (...calls: Call[]) => fixture.send(JSON.stringify(calls))
   const turns: Turns = {
-    house,
+    fixture,
     workspaces,
     begin,
     async call(...calls) {
       const runId = await begin(...calls)
-      const run = await house.wait(runId)
-      assert.equal(run.stopReason, 'end_turn', JSON.stringify(await house.events(runId)))
-      const last = outcomesIn(await house.events(runId)).at(-1)
+      const run = await fixture.wait(runId)
+      assert.equal(run.stopReason, 'end_turn', JSON.stringify(await fixture.events(runId)))
+      const last = outcomesIn(await fixture.events(runId)).at(-1)
       assert.ok(last)
       return last
     },
     shell: (command, more = {}) => turns.call({ tool: 'shell', input: { command, ...more } }),
-    workspace: () => until(() => workspaces.find(house.conversationId)),
+    workspace: () => until(() => workspaces.find(fixture.conversationId)),
   }
   return turns
 }
@@ -64,7 +64,7 @@ export async function openTurns(context: TestContext, options: TurnsOptions = {}
 export const outcomesIn = (events: readonly TurnEvent[]): ToolOutcome[] =>
   events.flatMap((event) => (event.type === 'tool-ended' ? [event.outcome] : []))
 
-/** The id that an answer of `shell` tells. */
+/** The process id in an answer of `shell`. */
 export const processIn = ({ output }: Pick<ToolOutcome, 'output'>): string => {
   const found = /\[process ([\w-]+):/.exec(output)?.[1]
   assert.ok(found, output)

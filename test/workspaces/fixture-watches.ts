@@ -5,7 +5,7 @@ import { until } from './fixture-workspaces.ts'
 
 export const WAITING = 'until [ -e go ]; do sleep 0.05; done; echo the end; exit 3'
 
-/** In the background, and the conversation wants to be told. */
+/** Starts a background command that wakes its conversation when it ends. */
 export const startWatched = (fixture: WorkspaceApp, more: object = {}) =>
   fixture.call({ tool: 'shell', input: { command: WAITING, background: true, notify: true, ...more } })
 
@@ -14,7 +14,7 @@ export const watchFiles = ({ home, conversationId }: WorkspaceApp): string[] => 
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
-/** When everybody was told, and every turn is over. */
+/** Waits until every watch is gone and every turn has ended. */
 export const waitForWakeUps = async (fixture: WorkspaceApp) => {
   await until(() => watchFiles(fixture).length === 0)
   const runs = await fixture.runs()

@@ -33,15 +33,15 @@ export type WorkspaceApp = {
   call(...calls: Call[]): Promise<ToolOutcome>
   outcomes(runId: RunId): Promise<ToolOutcome[]>
   runs(): Promise<Run[]>
-  /** What the conversation was told by the server itself. */
+  /** System messages that the server added to the conversation. */
   news(): Promise<string[]>
   workspace(): Promise<Workspace>
-  /** Stops it as a signal does and starts the next one on the same home. */
+  /** Shuts the app down gracefully and starts the next one on the same home. */
   restart(meanwhile?: (workspaces: Workspaces) => Promise<void>): Promise<void>
 }
 
 type WorkspaceAppOptions = {
-  /** What may be reported; anything else fails the test. */
+  /** Errors that may be reported; any other fails the test. */
   expects?: RegExp
   environment?: Record<string, string>
   wrapStore?: Parameters<typeof openApp>[0]['wrapStore']
@@ -117,7 +117,7 @@ export async function openWorkspaceApp(context: TestContext, options: WorkspaceA
   return opened
 }
 
-/** As somebody who has nothing but the folder. */
+/** Opens the workspaces of the home without an app. */
 export async function withoutServer(home: string, work: (workspaces: Workspaces) => Promise<void>): Promise<void> {
   const workspaces = newWorkspaces({
     folder: join(home, 'workspaces'),

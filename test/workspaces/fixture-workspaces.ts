@@ -14,9 +14,9 @@ export const QUOTA = { diskBytes: 256 * 1024 * 1024, memoryBytes: 512 * 1024 * 1
 export type WorkspacesFixture = {
   folder: string
   workspaces: Workspaces
-  /** Another server process on the same folder, as far as the workspaces can tell. */
+  /** Workspaces of the same folder, as another server process opens them. */
   another(): Workspaces
-  /** Of a new conversation. */
+  /** Opens the workspace of a new conversation. */
   open(): Promise<Workspace>
 }
 
@@ -24,7 +24,7 @@ type WorkspacesFixtureOptions = Partial<Omit<WorkspacesOptions, 'sandbox'>> & {
   sandbox?: Partial<WorkspacesOptions['sandbox']>
 }
 
-/** Real workspaces in a folder of their own. Whatever happens in the test, nothing of them is left when it ends. */
+/** Real workspaces in a temporary folder; all are removed after the test, even if it fails. */
 export function openWorkspacesFixture(context: TestContext, options: WorkspacesFixtureOptions = {}): WorkspacesFixture {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'holdfast-workspaces-'))
   const opened: Workspaces[] = []
@@ -49,7 +49,7 @@ export function openWorkspacesFixture(context: TestContext, options: WorkspacesF
   return { folder, workspaces, another: make, open: () => workspaces.open(newConversationId()) }
 }
 
-/** Ends every supervisor that was started in the folder. */
+/** Ends every supervisor of the folder. */
 export async function removeAll(workspaces: Workspaces): Promise<void> {
   for (const conversationId of await workspaces.list()) await workspaces.remove(conversationId)
 }
@@ -57,29 +57,29 @@ export async function removeAll(workspaces: Workspaces): Promise<void> {
 export const newConversationId = (): ConversationId => `conv-${randomUUID()}`
 export const newRunId = (): RunId => `run-${randomUUID()}`
 
-export const newCommand = (command: string, wish: Partial<CommandRequest> = {}): CommandRequest => ({
+export const newCommand = (command: string, request: Partial<CommandRequest> = {}): CommandRequest => ({
   key: randomUUID(),
   command,
   runId: newRunId(),
   background: false,
-  ...wish,
+  ...request,
 })
 
 export type CommandResult = { state: ProcessState; text: string; ending: ProcessState['ending'] }
 
-/** Runs a command to its end, for 30 seconds at most. */
+/** Runs a command to its end, with a timeout of 30 seconds. */
 export async function runCommand(
   workspace: Workspace,
   command: string,
-  wish: Partial<CommandRequest> = {},
+  request: Partial<CommandRequest> = {},
 ): Promise<CommandResult> {
-  const { processId } = await workspace.start(newCommand(command, wish))
+  const { processId } = await workspace.start(newCommand(command, request))
   const state = await workspace.wait(processId, AbortSignal.timeout(30_000))
   const { text } = await workspace.output(processId, { last: 1024 * 1024 })
   return { state, text, ending: state.ending }
 }
 
-/** Waits until what is asked for is so. */
+/** Waits until `look` returns a value. */
 export async function until<T>(look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
   const deadline = performance.now() + 20_000
   for (;;) {

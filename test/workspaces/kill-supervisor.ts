@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from './fixture-workspaces.ts'
 
-/** Kills the first process of the sandbox that is kept in this folder, and waits until everything in it is gone. */
+/** Kills the first process of the sandbox in this folder, and waits until every process in it is gone. */
 export async function killSupervisor(folder: string): Promise<void> {
   const { pid } = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
   process.kill(pid, 'SIGKILL')

@@ -7,7 +7,7 @@ import { newCgroup } from '../../src/workspaces/cgroup.ts'
 
 const QUOTA = { diskBytes: 1, memoryBytes: 1_000_000, processes: 10 }
 
-/** Looks like the kernel's; that the limits hold is the kernel's promise. */
+/** A copy of the kernel's file layout; enforcing the limits is the kernel's part. */
 function groups(controllers: string) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-cgroup-'))
   mkdirSync(join(folder, 'services', 'server'), { recursive: true })
@@ -16,7 +16,7 @@ function groups(controllers: string) {
   return folder
 }
 
-test('where the controllers are handed down, a sandbox has a group with its limits', (context) => {
+test('where the controllers are delegated, a sandbox has a cgroup with its limits', (context) => {
   const folder = groups('cpu memory pids')
   context.after(() => rmSync(folder, { recursive: true }))
   newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.add(4711)
@@ -25,14 +25,14 @@ test('where the controllers are handed down, a sandbox has a group with its limi
   assert.ok(Number(read('memory.max')) > QUOTA.memoryBytes)
 })
 
-test('where they are not, there is none and nothing is made', (context) => {
+test('where the controllers are not delegated, no cgroup is created', (context) => {
   const folder = groups('cpu')
   context.after(() => rmSync(folder, { recursive: true }))
   assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'self')), undefined)
   assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'nowhere')), undefined)
 })
 
-test('in the first version processes alone are limited', (context) => {
+test('cgroup version 1 limits the number of processes only', (context) => {
   const folder = groups('cpu')
   context.after(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'pids', 'mine'), { recursive: true })

@@ -7,7 +7,7 @@ import { newCommand, openWorkspacesFixture, runCommand, until } from './fixture-
 const skip = missingProgram('bwrap')
 const MB = 1024 * 1024
 
-/** Something else that runs in the same workspace and must not notice. */
+/** Another process in the same workspace, which must not be affected. */
 async function withNeighbor(workspace: Workspace) {
   const { processId } = await workspace.start(newCommand('echo here; sleep 1000', { background: true }))
   return async () => {
@@ -16,7 +16,7 @@ async function withNeighbor(workspace: Workspace) {
   }
 }
 
-test('a fork bomb ends over its limit, and its neighbor lives on', { skip }, async (context) => {
+test('a fork bomb is ended by its limit, and other processes survive', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const neighborIsWell = await withNeighbor(workspace)
   const began = performance.now()
@@ -27,17 +27,17 @@ test('a fork bomb ends over its limit, and its neighbor lives on', { skip }, asy
   assert.ok(Number((await runCommand(workspace, 'ls -d /proc/[0-9]* | wc -l')).text) < 12)
 })
 
-test('a command that takes all memory ends over its limit, wherever it puts it', { skip }, async (context) => {
-  const house = openWorkspacesFixture(context, {
+test('a command that exceeds the memory limit is ended, for every kind of memory', { skip }, async (context) => {
+  const fixture = openWorkspacesFixture(context, {
     sandbox: { quota: { memoryBytes: 200 * MB, diskBytes: 512 * MB, processes: 64 } },
   })
-  const workspace = await house.open()
+  const workspace = await fixture.open()
   const neighborIsWell = await withNeighbor(workspace)
   const over = { type: 'over-limit', limit: 'memory' }
   const node = (code: string) => `/holdfast/node -e '${code}'`
   const hogs = [
     node('const all = []; for (;;) all.push(Buffer.alloc(1e7, 1))'),
-    // A file system in memory is full before that; together with what a process holds it is too much.
+    // The tmpfs alone is full before the limit; together with the process's memory it exceeds the limit.
     `cat /dev/zero > /tmp/full 2>/dev/null; ls -s /tmp/full; ${node('const all = Buffer.alloc(160e6, 1); setTimeout(() => all, 1e6)')}`,
   ]
   for (const hog of hogs) {
@@ -47,19 +47,19 @@ test('a command that takes all memory ends over its limit, wherever it puts it',
   }
 })
 
-test('a file system in memory has an end of its own', { skip }, async (context) => {
+test('a tmpfs has its own size limit', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   for (const place of ['/tmp', '/dev/shm'])
     assert.match((await runCommand(workspace, `cat /dev/zero > ${place}/full; rm ${place}/full`)).text, /No space left/)
 })
 
-test('a command that fills the disk ends over its limit, also with what has no name any more', {
+test('a command that fills the disk is ended by its limit, also with deleted files', {
   skip,
 }, async (context) => {
-  const house = openWorkspacesFixture(context, {
+  const fixture = openWorkspacesFixture(context, {
     sandbox: { quota: { memoryBytes: 512 * MB, diskBytes: 40 * MB, processes: 64 } },
   })
-  const workspace = await house.open()
+  const workspace = await fixture.open()
   const neighborIsWell = await withNeighbor(workspace)
   const over = { type: 'over-limit', limit: 'disk' }
   const fillers = [
@@ -69,7 +69,7 @@ test('a command that fills the disk ends over its limit, also with what has no n
   for (const filler of fillers) {
     assert.deepEqual((await runCommand(workspace, filler)).ending, over, filler)
     await neighborIsWell()
-    // What is over its limit can be tidied up.
+    // A workspace over its limit can be cleaned up.
     assert.deepEqual((await runCommand(workspace, 'rm -f file-*')).ending, { type: 'exited', code: 0 })
   }
   const { text } = await runCommand(
@@ -79,7 +79,7 @@ test('a command that fills the disk ends over its limit, also with what has no n
   assert.match(text, /File too large|File size limit/i)
 })
 
-test('output without end is counted, bounded on disk, and does not block the command', { skip }, async (context) => {
+test('endless output is counted, limited on disk, and does not block the command', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const { processId } = await workspace.start(
     newCommand('yes | head -c 100000000; echo end > said', { background: true }),
@@ -94,7 +94,7 @@ test('output without end is counted, bounded on disk, and does not block the com
   assert.equal((await workspace.kill(endless.processId, 'asked')).ending?.type, 'killed')
 })
 
-test('a command that ignores signals ends all the same', { skip }, async (context) => {
+test('a command that ignores SIGTERM is ended with SIGKILL', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const stubborn = newCommand('trap "" TERM INT HUP QUIT; echo ready; while :; do sleep 0.1; done', {
     background: true,

@@ -10,7 +10,7 @@ import { removeAll, until } from './fixture-workspaces.ts'
 
 const skip = missingProgram('bwrap')
 
-/** A server process, and a model behind it that calls what the last message says. */
+/** A server process with a simulated model that calls the tool named in the last message. */
 async function serveWorkspaces(context: TestContext) {
   const server = await openServer({ HOLDFAST_CACHE_ENTRIES: '1' })
   context.after(async () => {
@@ -47,7 +47,7 @@ function talk({ client, simulator, home }: Server, agentId: string) {
   return { begin, ended, call: async (name: string, input: object) => ended(await begin(name, input)), conversationId }
 }
 
-test('a background command outlives kill -9 of the server; its output and exit status are read afterwards', {
+test('a background command outlives kill -9 of the server; the next server reads its output and exit status', {
   skip,
 }, async (context) => {
   const { server, call, conversationId } = await serveWorkspaces(context)
@@ -65,7 +65,9 @@ test('a background command outlives kill -9 of the server; its output and exit s
   assert.match(await call('process', { action: 'log', process_id }), /^ran\n\[/)
 })
 
-test('a command in the foreground of a killed server ends as it ended, having run once', { skip }, async (context) => {
+test('a foreground command of a killed server runs once, and the next server reports its ending', {
+  skip,
+}, async (context) => {
   const { server, begin, ended, conversationId } = await serveWorkspaces(context)
   const command = 'echo ran >> effects; until [ -e go ]; do sleep 0.05; done; cat effects; exit 9'
   const runId = await begin('shell', { command })
@@ -85,7 +87,7 @@ test('a command in the foreground of a killed server ends as it ended, having ru
   assert.match(await ended(runId), /^ran\n\[process \S+: exit code 9/)
 })
 
-test('a server that is killed again and again around the end of a command wakes its conversation once', {
+test('a conversation is woken once, even if the server is killed repeatedly around the end of a command', {
   skip,
 }, async (context) => {
   const { server, agentId, call, conversationId } = await serveWorkspaces(context)
@@ -99,7 +101,7 @@ test('a server that is killed again and again around the end of a command wakes 
   assert.equal(awaited().length, 1)
   server.simulator.reset()
   server.simulator.script({ answer: { text: 'Good.' } })
-  // It is killed as soon as the model was asked because of it: before, while or after the note goes.
+  // Kill the server as soon as the wake-up calls the model: before, while or after the watch file is removed.
   await server.start()
   await until(() => server.simulator.requests.length > 0)
   await server.kill()

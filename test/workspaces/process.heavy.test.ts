@@ -11,15 +11,15 @@ const ask = ({ call }: Turns, input: object) => call({ tool: 'process', input })
 const printed = (turns: Turns, process_id: string, bytes: number) =>
   until(async () => ((await (await turns.workspace()).process(process_id))?.outputBytes ?? 0) >= bytes)
 
-test('before anything ran, there is nothing, and it is said how to begin', { skip }, async (context) => {
+test('before the first command the list is empty, and the answer says how to start one', { skip }, async (context) => {
   const turns = await openTurns(context)
   assert.match((await ask(turns, { action: 'list' })).output, /Nothing has run in this conversation yet/)
-  const asked = await ask(turns, { action: 'poll', process_id: 'p1' })
-  assert.deepEqual([asked.status, /Nothing has run/.test(asked.output)], ['error', true])
+  const answer = await ask(turns, { action: 'poll', process_id: 'p1' })
+  assert.deepEqual([answer.status, /Nothing has run/.test(answer.output)], ['error', true])
   assert.deepEqual(await turns.workspaces.list(), [])
 })
 
-test('all processes are listed with how they are; an unknown one is answered with those there are', {
+test('all processes are listed with their status; an unknown id is answered with the known ones', {
   skip,
 }, async (context) => {
   const turns = await openTurns(context)
@@ -34,7 +34,7 @@ test('all processes are listed with how they are; an unknown one is answered wit
   assert.match((await ask(turns, { action: 'poll' })).output, /poll needs a process_id/)
 })
 
-test('a poll that says where the last one ended sees only what is new', { skip }, async (context) => {
+test('a poll from the end of the last one shows only new output', { skip }, async (context) => {
   const turns = await openTurns(context)
   const started = await turns.shell('echo one; until [ -e go ]; do sleep 0.05; done; echo two', { background: true })
   const process_id = processIn(started)
@@ -46,17 +46,17 @@ test('a poll that says where the last one ended sees only what is new', { skip }
   assert.match((await ask(turns, { action: 'poll', process_id, from: 4 })).output, /\ntwo\n\[bytes 4 to 8 of 8/)
 })
 
-test('waiting has a bound, after which it is as it was', { skip }, async (context) => {
+test('waiting has a timeout, after which the process continues', { skip }, async (context) => {
   const turns = await openTurns(context)
   const process_id = processIn(await turns.shell('sleep 1000', { background: true }))
   assert.match((await ask(turns, { action: 'wait', process_id, timeout_seconds: 1 })).output, /running for/)
-  const refused = await turns.house.ask(
+  const refused = await turns.fixture.ask(
     JSON.stringify([{ tool: 'process', input: { action: 'wait', process_id, timeout_seconds: 9999 } }]),
   )
   assert.equal(refused.stopReason, 'end_turn')
 })
 
-test('a log is read from its end, or page by page without a gap', { skip }, async (context) => {
+test('a log is read from its end, or page by page without gaps', { skip }, async (context) => {
   const turns = await openTurns(context)
   const process_id = processIn(await turns.shell('seq 1 30000'))
   const end = (await ask(turns, { action: 'log', process_id })).output.split('\n')
@@ -76,7 +76,7 @@ test('a log is read from its end, or page by page without a gap', { skip }, asyn
   )
 })
 
-test('what is written is read by the process, and the end of input too', { skip }, async (context) => {
+test('a process reads its input and the end of input', { skip }, async (context) => {
   const turns = await openTurns(context)
   const process_id = processIn(
     await turns.shell('while read -r line; do echo "got $line"; done; echo bye', { background: true }),
@@ -90,7 +90,7 @@ test('what is written is read by the process, and the end of input too', { skip 
   assert.match((await ask(turns, { action: 'write', process_id })).output, /nothing to write/)
 })
 
-test('a process is ended with all it started, and what it said is told', { skip }, async (context) => {
+test('killing a process ends its children, and the answer shows its output', { skip }, async (context) => {
   const turns = await openTurns(context)
   const process_id = processIn(
     await turns.shell('(sleep 1000 & sleep 1000 &); echo up; sleep 1000', { background: true }),
@@ -101,16 +101,16 @@ test('a process is ended with all it started, and what it said is told', { skip 
   assert.match((await ask(turns, { action: 'kill', process_id })).output, /it was ended on request/)
 })
 
-test('processes of another conversation are out of sight', { skip }, async (context) => {
+test('processes of another conversation are not visible', { skip }, async (context) => {
   const turns = await openTurns(context)
   const process_id = processIn(await turns.shell('sleep 1000', { background: true }))
   const other = `conv-${crypto.randomUUID()}` as const
-  const { store, clock } = turns.house.context.deps
-  const { organizationId, id: agentId } = turns.house.agent
+  const { store, clock } = turns.fixture.context.deps
+  const { organizationId, id: agentId } = turns.fixture.agent
   const conversation = { id: other, organizationId, agentId, isDefault: false, createdAt: clock.now() }
   await store.conversations.create({ ...conversation, contextStart: 0, nextPosition: 0 })
   const call = { tool: 'process', input: { action: 'kill', process_id } }
-  await turns.house.ask(JSON.stringify([call]), { conversationId: other })
+  await turns.fixture.ask(JSON.stringify([call]), { conversationId: other })
   assert.equal((await (await turns.workspace()).process(process_id))?.ending, undefined)
-  assert.deepEqual(await turns.workspaces.list(), [turns.house.conversationId])
+  assert.deepEqual(await turns.workspaces.list(), [turns.fixture.conversationId])
 })

@@ -4,28 +4,28 @@ import type { ConversationId } from '../../src/core/id.ts'
 import { changeContext } from '../../src/service/conversations/change-context.ts'
 import { openHomeFixture } from '../harness/fixture-home.ts'
 
-test('a reset ends processes before anything is forgotten, and again if the server dies in between', async (t) => {
-  const asked: ConversationId[] = []
-  let begun = () => {}
+test('a reset ends processes before it clears the conversation, and again if the server dies in between', async (t) => {
+  const ended: ConversationId[] = []
+  let notifyStarted = () => {}
   const first = new Promise<void>((resolve) => {
-    begun = resolve
+    notifyStarted = resolve
   })
   const endProcesses = (id: ConversationId): Promise<void> => {
-    asked.push(id)
-    begun()
-    // The first one never comes to its end: its process dies under it.
-    return asked.length === 1 ? new Promise(() => {}) : Promise.resolve()
+    ended.push(id)
+    notifyStarted()
+    // The first reset does not finish: its process dies.
+    return ended.length === 1 ? new Promise(() => {}) : Promise.resolve()
   }
-  const house = await openHomeFixture(t, { script: [{ text: 'Hello.' }], deps: { endProcesses } })
-  await house.ask('hi')
+  const fixture = await openHomeFixture(t, { script: [{ text: 'Hello.' }], deps: { endProcesses } })
+  await fixture.ask('hi')
   const runId = await changeContext(
-    { agent: house.agent, conversationId: house.conversationId, task: 'reset' },
-    house.context,
+    { agent: fixture.agent, conversationId: fixture.conversationId, task: 'reset' },
+    fixture.context,
   )
   await first
-  assert.equal((await house.messages()).length, 2, 'nothing is forgotten yet')
-  await house.restart()
-  assert.equal((await house.wait(runId)).status, 'completed')
-  assert.deepEqual(asked, [house.conversationId, house.conversationId])
-  assert.deepEqual(await house.messages(), [])
+  assert.equal((await fixture.messages()).length, 2, 'nothing is forgotten yet')
+  await fixture.restart()
+  assert.equal((await fixture.wait(runId)).status, 'completed')
+  assert.deepEqual(ended, [fixture.conversationId, fixture.conversationId])
+  assert.deepEqual(await fixture.messages(), [])
 })

@@ -8,9 +8,9 @@ import { WorkspaceError } from '../../src/ports/workspaces.ts'
 import { connect, type SupervisorConnection } from '../../src/workspaces/connection.ts'
 import { type ConnectionSource, retryQuestion } from '../../src/workspaces/retry-question.ts'
 
-/** A socket that answers every question with what it was asked. */
-async function givenLine(context: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-line-'))
+/** A socket that echoes every question as its answer. */
+async function newSourceFixture(context: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-source-'))
   const path = join(folder, 'socket')
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -26,7 +26,7 @@ async function givenLine(context: TestContext) {
   })
   let known: Promise<SupervisorConnection> | undefined
   let opened = 0
-  const line: ConnectionSource = {
+  const source: ConnectionSource = {
     open() {
       if (!known) opened++
       known ??= connect(path)
@@ -37,27 +37,27 @@ async function givenLine(context: TestContext) {
     },
     isClosed: () => false,
   }
-  return { line, connections: () => opened }
+  return { source, connections: () => opened }
 }
 
-test('a question that comes while its connection dies is asked on the next one', async (context) => {
-  const { line, connections } = await givenLine(context)
-  assert.equal(await retryQuestion({ type: 'processes' }, {}, line), 'processes')
-  const dying = await line.open()
-  // Its end is told later in this round of the loop; everything here happens before.
+test('a question on a dying connection is retried on the next one', async (context) => {
+  const { source, connections } = await newSourceFixture(context)
+  assert.equal(await retryQuestion({ type: 'processes' }, {}, source), 'processes')
+  const dying = await source.open()
+  // The close event comes later in this round of the event loop; everything here happens before.
   dying.close()
-  assert.equal(await retryQuestion({ type: 'processes' }, {}, line), 'processes')
+  assert.equal(await retryQuestion({ type: 'processes' }, {}, source), 'processes')
   assert.equal(connections(), 2)
-  ;(await line.open()).close()
+  ;(await source.open()).close()
 })
 
-test('what must not happen twice is not asked twice', async (context) => {
-  const { line, connections } = await givenLine(context)
-  ;(await line.open()).close()
+test('a question that must not happen twice is not retried', async (context) => {
+  const { source, connections } = await newSourceFixture(context)
+  ;(await source.open()).close()
   const typed = { type: 'write', processId: 'process-1', text: 'yes\n', end: false } as const
-  await assert.rejects(retryQuestion(typed as never, {}, line), (fault) => {
+  await assert.rejects(retryQuestion(typed as never, {}, source), (fault) => {
     assert.ok(fault instanceof WorkspaceError)
-    assert.match(fault.message, /may have happened; look before you ask again/)
+    assert.match(fault.message, /may have taken effect; check before you repeat it/)
     return true
   })
   assert.equal(connections(), 1)

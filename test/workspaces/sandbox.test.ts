@@ -11,34 +11,34 @@ import { newCommand, newConversationId, openWorkspacesFixture, runCommand, until
 
 const skip = missingProgram('bwrap')
 
-test('without bubblewrap a workspace is refused with what to do, and nothing is made', async (context) => {
-  const house = openWorkspacesFixture(context)
+test('without bubblewrap a workspace is refused with a remedy, and nothing is created', async (context) => {
+  const fixture = openWorkspacesFixture(context)
   const path = process.env.PATH
   context.after(() => {
     process.env.PATH = path
   })
   process.env.PATH = '/nowhere'
-  await assert.rejects(house.open(), (fault) => {
+  await assert.rejects(fixture.open(), (fault) => {
     assert.ok(fault instanceof WorkspaceError)
     assert.equal(fault.fault, 'missing-sandbox')
     assert.match(fault.message, /apt-get install bubblewrap.*HOLDFAST_SANDBOX=local/)
     return true
   })
-  assert.deepEqual(await house.workspaces.list(), [])
+  assert.deepEqual(await fixture.workspaces.list(), [])
 })
 
-test('a bubblewrap that may not make namespaces is refused with what to do', async (context) => {
-  const house = openWorkspacesFixture(context)
+test('a bubblewrap that may not create namespaces is refused with a remedy', async (context) => {
+  const fixture = openWorkspacesFixture(context)
   const path = process.env.PATH
   context.after(() => {
     process.env.PATH = path
   })
-  const programs = join(house.folder, '.programs')
+  const programs = join(fixture.folder, '.programs')
   mkdirSync(programs)
   const words = 'bwrap: No permissions to create new namespace, likely because the kernel does not allow it'
   writeFileSync(join(programs, 'bwrap'), `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 })
   process.env.PATH = `${programs}:${path}`
-  await assert.rejects(house.open(), (fault) => {
+  await assert.rejects(fixture.open(), (fault) => {
     assert.ok(fault instanceof WorkspaceError)
     assert.equal(fault.fault, 'missing-sandbox')
     assert.match(fault.message, /user namespaces.*sysctl/)
@@ -47,7 +47,7 @@ test('a bubblewrap that may not make namespaces is refused with what to do', asy
   assert.equal(toSandboxError('bwrap: Unknown option --disable-userns').fault, 'missing-sandbox')
 })
 
-test('inside there is an ordinary user without rights, and of the machine only the system, unwritable', {
+test('a command in the sandbox is an unprivileged user that sees only system folders, read-only', {
   skip,
 }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
@@ -89,7 +89,7 @@ test("nothing of the server's environment is anywhere inside", { skip }, async (
   assert.ok(!text.includes('canary') && !text.includes('CANARY'), text)
 })
 
-test('there is no network but its own', { skip }, async (context) => {
+test('the sandbox has no network except its own loopback', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const { text } = await runCommand(
     workspace,
@@ -100,7 +100,7 @@ test('there is no network but its own', { skip }, async (context) => {
   assert.match(text, /refused/)
 })
 
-test('new namespaces, mounts and looks into other processes are refused', { skip }, async (context) => {
+test('new namespaces, mounts and access to other processes are refused', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   for (const command of ['unshare -U true', 'unshare -r true', 'mount -t tmpfs none /tmp', 'chroot / true', 'dmesg'])
     assert.match(
@@ -110,7 +110,7 @@ test('new namespaces, mounts and looks into other processes are refused', { skip
     )
 })
 
-test('the filter is well formed for each architecture, and ends with a verdict', () => {
+test('the seccomp filter is well formed for each architecture, and ends with a return', () => {
   for (const architecture of ['x64', 'arm64'] as const) {
     const filter = seccompFilter(architecture)!
     assert.equal(filter.length % 8, 0)
@@ -126,54 +126,54 @@ test('the filter is well formed for each architecture, and ends with a verdict',
   assert.equal(seccompFilter('mips'), undefined)
 })
 
-test('a link planted in the workspace leads the server nowhere', { skip }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const workspace = await house.open()
-  const outside = join(house.folder, 'outside')
+test('the server does not follow a link planted in the workspace', { skip }, async (context) => {
+  const fixture = openWorkspacesFixture(context)
+  const workspace = await fixture.open()
+  const outside = join(fixture.folder, 'outside')
   mkdirSync(outside)
   writeFileSync(join(outside, 'precious'), 'precious')
-  symlinkSync(outside, join(house.folder, workspace.conversationId, 'files', 'link'))
+  symlinkSync(outside, join(fixture.folder, workspace.conversationId, 'files', 'link'))
   const { text } = await runCommand(
     workspace,
     `cat link/precious; ln -s ${outside} /spool/processes/process-planted; rm -rf /spool/pipes; ln -s ${outside} /spool/pipes; echo done`,
   )
   assert.match(text, /No such file[\s\S]*done/)
   await runCommand(workspace, 'true')
-  assert.equal(await house.workspaces.remove(workspace.conversationId), true)
+  assert.equal(await fixture.workspaces.remove(workspace.conversationId), true)
   assert.deepEqual(readdirSync(outside), ['precious'])
 })
 
-test('a workspace is listed, inspected and removed with all that runs in it', { skip }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const workspace = await house.open()
+test('a workspace is listed, inspected and removed with its processes', { skip }, async (context) => {
+  const fixture = openWorkspacesFixture(context)
+  const workspace = await fixture.open()
   const { conversationId } = workspace
   await runCommand(workspace, 'head -c 3000000 /dev/zero > file; mkdir -p deep/er; chmod 000 deep')
   const { processId } = await workspace.start(newCommand('echo ready; sleep 1000', { background: true }))
   await until(async () => (await workspace.output(processId, { last: 10 })).text === 'ready\n')
-  assert.deepEqual(await house.workspaces.list(), [conversationId])
-  const state = (await house.workspaces.inspect(conversationId))!
+  assert.deepEqual(await fixture.workspaces.list(), [conversationId])
+  const state = (await fixture.workspaces.inspect(conversationId))!
   assert.deepEqual([state.status, state.containment, state.processes.length], ['awake', 'bubblewrap', 2])
   assert.ok(state.usage.diskBytes >= 3_000_000 && state.usage.diskBytes < 4_000_000, String(state.usage.diskBytes))
   assert.ok(state.usage.processes >= 1 && state.usage.memoryBytes > 0, JSON.stringify(state.usage))
   assert.equal(statSync(state.folder).mode & 0o777, 0o700)
 
-  assert.equal(await house.workspaces.remove(conversationId), true)
-  assert.equal(await house.workspaces.remove(conversationId), false)
-  assert.deepEqual(await house.workspaces.list(), [])
-  assert.equal(await house.workspaces.inspect(conversationId), undefined)
-  assert.equal(await house.workspaces.find(conversationId), undefined)
+  assert.equal(await fixture.workspaces.remove(conversationId), true)
+  assert.equal(await fixture.workspaces.remove(conversationId), false)
+  assert.deepEqual(await fixture.workspaces.list(), [])
+  assert.equal(await fixture.workspaces.inspect(conversationId), undefined)
+  assert.equal(await fixture.workspaces.find(conversationId), undefined)
   await assert.rejects(workspace.processes(), (fault) => fault instanceof WorkspaceError && fault.fault === 'gone')
 })
 
-test('what is no conversation is no part of a path', async (context) => {
-  const house = openWorkspacesFixture(context)
+test('an invalid conversation id never becomes part of a path', async (context) => {
+  const fixture = openWorkspacesFixture(context)
   for (const name of ['conv-../../etc', 'conv-', '..', 'conv-a/b', 'conv-\0'])
-    await assert.rejects(house.workspaces.open(name as never), WorkspaceError)
+    await assert.rejects(fixture.workspaces.open(name as never), WorkspaceError)
 })
 
-test('a home with a long path has workspaces too', { skip }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const folder = join(house.folder, 'long'.repeat(30))
+test('workspaces work in a home with a long path', { skip }, async (context) => {
+  const fixture = openWorkspacesFixture(context)
+  const folder = join(fixture.folder, 'long'.repeat(30))
   mkdirSync(folder)
   const deep = openWorkspacesFixture(context, { folder })
   assert.equal((await runCommand(await deep.workspaces.open(newConversationId()), 'echo fine')).text, 'fine\n')

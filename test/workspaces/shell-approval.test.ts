@@ -19,49 +19,49 @@ type ApprovalCase = { tool?: string; input: Json; approvals?: Record<string, boo
 const HARMLESS = { command: 'ls -la' }
 const DESTRUCTIVE = { command: 'git push --force' }
 
-/** Who is asked about a call, as the engine records it with the answer. */
-const RULES: { what: string; asked: ApprovalCase; asks: boolean }[] = [
-  { what: 'a harmless command', asked: { input: HARMLESS }, asks: false },
-  { what: 'a command that destroys', asked: { input: DESTRUCTIVE }, asks: true },
-  { what: 'a command that cannot be read', asked: { input: { command: "echo 'open" } }, asks: true },
+/** Whether a call needs approval, as the engine records it. */
+const RULES: { what: string; call: ApprovalCase; needsApproval: boolean }[] = [
+  { what: 'a harmless command', call: { input: HARMLESS }, needsApproval: false },
+  { what: 'a destructive command', call: { input: DESTRUCTIVE }, needsApproval: true },
+  { what: 'a command that cannot be read', call: { input: { command: "echo 'open" } }, needsApproval: true },
   {
-    what: 'a harmless command of an agent whose shell always asks',
-    asked: { input: HARMLESS, approvals: { shell: true } },
-    asks: true,
+    what: 'a harmless command of an agent whose shell always needs approval',
+    call: { input: HARMLESS, approvals: { shell: true } },
+    needsApproval: true,
   },
   {
-    what: 'a harmless command of an agent whose shell asks nobody',
-    asked: { input: HARMLESS, approvals: { shell: false } },
-    asks: false,
+    what: 'a harmless command of an agent whose shell is exempt from approval',
+    call: { input: HARMLESS, approvals: { shell: false } },
+    needsApproval: false,
   },
   {
-    what: 'a command that destroys, of an agent whose shell asks nobody',
-    asked: { input: DESTRUCTIVE, approvals: { shell: false } },
-    asks: true,
+    what: 'a destructive command of an agent whose shell is exempt from approval',
+    call: { input: DESTRUCTIVE, approvals: { shell: false } },
+    needsApproval: true,
   },
-  { what: 'any command without a sandbox', asked: { input: HARMLESS, containment: 'local' }, asks: true },
+  { what: 'any command without a sandbox', call: { input: HARMLESS, containment: 'local' }, needsApproval: true },
   {
-    what: 'any command without a sandbox, of an agent whose shell asks nobody',
-    asked: { input: HARMLESS, containment: 'local', approvals: { shell: false } },
-    asks: true,
+    what: 'any command without a sandbox, of an agent whose shell is exempt from approval',
+    call: { input: HARMLESS, containment: 'local', approvals: { shell: false } },
+    needsApproval: true,
   },
-  { what: 'looking at processes', asked: { tool: 'process', input: { action: 'list' } }, asks: false },
-  { what: 'typing', asked: { tool: 'process', input: { action: 'write', input: "it's\n" } }, asks: false },
+  { what: 'listing processes', call: { tool: 'process', input: { action: 'list' } }, needsApproval: false },
+  { what: 'typing', call: { tool: 'process', input: { action: 'write', input: "it's\n" } }, needsApproval: false },
   {
-    what: 'typing a command that destroys',
-    asked: { tool: 'process', input: { action: 'write', input: 'rm -rf /\n' } },
-    asks: true,
+    what: 'typing a destructive command',
+    call: { tool: 'process', input: { action: 'write', input: 'rm -rf /\n' } },
+    needsApproval: true,
   },
   {
     what: 'typing without a sandbox',
-    asked: { tool: 'process', input: { action: 'write', input: 'ls\n' }, containment: 'local' },
-    asks: true,
+    call: { tool: 'process', input: { action: 'write', input: 'ls\n' }, containment: 'local' },
+    needsApproval: true,
   },
 ]
 
-for (const { what, asked, asks } of RULES)
-  test(`${what} ${asks ? 'waits for a person' : 'needs nobody'}`, async (context) => {
-    const { tool = 'shell', input, approvals = {}, containment = 'bubblewrap' } = asked
+for (const { what, call, needsApproval } of RULES)
+  test(`${what} ${needsApproval ? 'waits for approval' : 'needs no approval'}`, async (context) => {
+    const { tool = 'shell', input, approvals = {}, containment = 'bubblewrap' } = call
     const { workspaces } = openWorkspacesFixture(context)
     const all = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
     const agent = { tools: [tool], settings: { approvals } }
@@ -71,11 +71,11 @@ for (const { what, asked, asks } of RULES)
     const calls = [1, 2, 3].map(() => resolveCalls(raw, parts)[0])
     assert.deepEqual(
       calls.map((call) => [call?.needsApproval, call?.refusal]),
-      calls.map(() => [asks, undefined]),
+      calls.map(() => [needsApproval, undefined]),
     )
   })
 
-test('whoever is asked is told why', async (context) => {
+test('an approval request says why approval is needed', async (context) => {
   const { workspaces } = openWorkspacesFixture(context)
   const why = (containment: Containment, command: string) => {
     const tools = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
@@ -83,21 +83,21 @@ test('whoever is asked is told why', async (context) => {
     return resolveCalls(raw, { tools, allowed: ['shell'], digest: sha256, newCallId: () => 'b' })[0]?.askedBecause
   }
   assert.equal(why('bubblewrap', 'ls'), undefined)
-  assert.match(why('bubblewrap', 'git push --force') ?? '', /throws away work or history/)
-  assert.match(why('local', 'ls') ?? '', /outside of any sandbox/)
+  assert.match(why('bubblewrap', 'git push --force') ?? '', /discards work or history/)
+  assert.match(why('local', 'ls') ?? '', /without a sandbox/)
   assert.match(why('local', 'rm -rf work') ?? '', /deletes whole folders/)
 })
 
-test('a command that destroys runs once it was approved, and not before', {
+test('a destructive command runs after its approval, and not before', {
   skip: missingProgram('bwrap'),
 }, async (context) => {
-  const { begin, house, shell, workspace } = await openTurns(context)
+  const { begin, fixture, shell, workspace } = await openTurns(context)
   await shell('mkdir precious; echo 1 > precious/file')
   const runId = await begin({ tool: 'shell', input: { command: 'rm -rf precious' }, callId: 'a' })
-  assert.equal((await house.wait(runId)).stopReason, 'requires_approval')
+  assert.equal((await fixture.wait(runId)).stopReason, 'requires_approval')
   assert.equal((await (await workspace()).files.read('precious/file')).type, 'done')
-  const next = await answerApproval({ runId, verdicts: [{ callId: 'a', verdict: 'approve' }] }, house.context)
-  await house.wait(next)
-  assert.equal(outcomesIn(await house.events(next))[0]?.status, 'success')
+  const next = await answerApproval({ runId, verdicts: [{ callId: 'a', verdict: 'approve' }] }, fixture.context)
+  await fixture.wait(next)
+  assert.equal(outcomesIn(await fixture.events(next))[0]?.status, 'success')
   assert.equal((await (await workspace()).files.read('precious/file')).type, 'fault')
 })

@@ -12,10 +12,10 @@ for (const [name, shell] of [
   ['bash', '/bin/bash'],
   ['the plain shell of a system without bash', ''],
 ] as const) {
-  test(`${name} leaves its place and what it exported, with its own exit code`, (context) => {
+  test(`${name} leaves its working directory and exports, and keeps its exit code`, (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-terminal-'))
     context.after(() => rmSync(folder, { recursive: true }))
-    // A folder with a name that a careless script would trip over.
+    // A folder name that would break an unquoted script.
     const spool = join(folder, "it's a $(spool)")
     mkdirSync(join(spool), { recursive: true })
     const first = { cwd: folder, environment: { PATH, HOME: folder } }

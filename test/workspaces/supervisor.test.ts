@@ -5,16 +5,16 @@ import { newCommand, newRunId, openWorkspacesFixture, runCommand, until } from '
 
 const skip = missingProgram('bwrap')
 
-test('what a command says and how it ends is told', { skip }, async (context) => {
+test('the output of a command and its ending are reported', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
-  const told = await runCommand(workspace, 'echo out; echo err >&2; echo named > /dev/stderr; exit 7')
-  assert.deepEqual(told.ending, { type: 'exited', code: 7 })
-  assert.equal(told.text, 'out\nerr\nnamed\n')
+  const result = await runCommand(workspace, 'echo out; echo err >&2; echo named > /dev/stderr; exit 7')
+  assert.deepEqual(result.ending, { type: 'exited', code: 7 })
+  assert.equal(result.text, 'out\nerr\nnamed\n')
   assert.deepEqual((await runCommand(workspace, 'kill -9 $$')).ending, { type: 'killed', signal: 'SIGKILL' })
   assert.equal((await workspace.processes()).length, 2)
 })
 
-test('the working directory and exported variables are there for the next command', { skip }, async (context) => {
+test('the working directory and exported variables carry over to the next command', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   await runCommand(workspace, "mkdir -p 'a b'; cd 'a b'; export WORD=$'two\\nlines ü' LOUD=yes; plain=no; exit 3")
   assert.equal(
@@ -48,7 +48,9 @@ test('a command that breaks the terminal does not break the next one', { skip },
   }
 })
 
-test('two foreground commands at once: the one that ends last leaves its place', { skip }, async (context) => {
+test('of two concurrent foreground commands, the last to end leaves its working directory', {
+  skip,
+}, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   await runCommand(workspace, 'mkdir one two; mkfifo go')
   const slow = await workspace.start(newCommand('cd one; export WHO=slow; read line < /workspace/go'))
@@ -59,24 +61,24 @@ test('two foreground commands at once: the one that ends last leaves its place',
   assert.equal((await runCommand(workspace, 'echo $PWD $WHO')).text, '/workspace/one slow\n')
 })
 
-test('the same key is the same process, also when asked at once and after its end', { skip }, async (context) => {
-  const house = openWorkspacesFixture(context)
-  const workspace = await house.open()
-  const wish = newCommand('echo run >> runs; cat runs')
-  const started = await Promise.all([1, 2, 3, 4, 5].map(() => workspace.start(wish)))
+test('the same key gives the same process, also concurrently and after its end', { skip }, async (context) => {
+  const fixture = openWorkspacesFixture(context)
+  const workspace = await fixture.open()
+  const request = newCommand('echo run >> runs; cat runs')
+  const started = await Promise.all([1, 2, 3, 4, 5].map(() => workspace.start(request)))
   assert.equal(new Set(started.map((one) => one.processId)).size, 1)
   await workspace.wait(started[0]!.processId, AbortSignal.timeout(10_000))
-  const later = await house.another().open(workspace.conversationId)
-  assert.equal((await later.start(wish)).processId, started[0]!.processId)
-  assert.equal((await workspace.findByKey(wish.key))?.processId, started[0]!.processId)
+  const later = await fixture.another().open(workspace.conversationId)
+  assert.equal((await later.start(request)).processId, started[0]!.processId)
+  assert.equal((await workspace.findByKey(request.key))?.processId, started[0]!.processId)
   assert.equal(await workspace.findByKey('another key'), undefined)
   assert.equal((await runCommand(workspace, 'cat runs')).text, 'run\n')
 })
 
-test('a background process takes input and gives output while it runs', { skip }, async (context) => {
+test('a background process reads input and writes output while it runs', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
-  const wish = newCommand('while read line; do echo "got $line"; done; echo over', { background: true })
-  const { processId } = await workspace.start(wish)
+  const request = newCommand('while read line; do echo "got $line"; done; echo over', { background: true })
+  const { processId } = await workspace.start(request)
   assert.equal(await workspace.write(processId, { text: 'häl' }), true)
   assert.equal(await workspace.write(processId, { text: 'lo\n' }), true)
   await until(async () => (await workspace.output(processId, { from: 0, limit: 100 })).text === 'got hällo\n')
@@ -87,7 +89,7 @@ test('a background process takes input and gives output while it runs', { skip }
   assert.equal(await workspace.write(processId, { text: 'more' }), false)
 })
 
-test('output is read in pieces that never cut a character', { skip }, async (context) => {
+test('output is read in parts that never split a character', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const { state } = await runCommand(workspace, "printf 'aé€😀%.0s' $(seq 50)")
   const whole = 'aé€😀'.repeat(50)
@@ -105,7 +107,7 @@ test('output is read in pieces that never cut a character', { skip }, async (con
     assert.ok(!(await workspace.output(state.processId, { last })).text.includes('\ufffd'), String(last))
 })
 
-test('killing takes what detached itself along, and nobody else', { skip }, async (context) => {
+test('killing a command also kills its detached processes, and no others', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const other = await workspace.start(newCommand('echo $$; exec sleep 1000', { background: true }))
   const daemon = newCommand(
@@ -122,7 +124,7 @@ test('killing takes what detached itself along, and nobody else', { skip }, asyn
   assert.equal((await workspace.process(other.processId))?.ending, undefined)
 })
 
-test('the end of a run ends what it started and nothing else', { skip }, async (context) => {
+test('ending the processes of a run ends no others', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const [mine, others] = [newRunId(), newRunId()]
   const first = await workspace.start(newCommand('sleep 1000', { background: true, runId: mine }))
@@ -135,7 +137,7 @@ test('the end of a run ends what it started and nothing else', { skip }, async (
   assert.equal((await runCommand(workspace, 'pgrep -c "^sleep$"')).text, '1\n')
 })
 
-test('a foreground command that is detached runs on and leaves the terminal alone', { skip }, async (context) => {
+test('a detached foreground command continues and does not change the terminal', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   await runCommand(workspace, 'mkdir there; mkfifo go')
   const { processId } = await workspace.start(newCommand('cd there; read line < /workspace/go; echo done'))
@@ -148,32 +150,32 @@ test('a foreground command that is detached runs on and leaves the terminal alon
   assert.equal((await runCommand(workspace, 'pwd')).text, '/workspace\n')
 })
 
-test('a command gets its own input and output and no other descriptor', { skip }, async (context) => {
+test('a command has its standard descriptors and no others', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const look = 'ls -1 /proc/self/fd'
   for (const background of [false, true]) {
     const { text } = await runCommand(workspace, look, { background })
-    // The third is the folder that is looked into.
+    // Descriptor 3 is the folder that is listed.
     assert.deepEqual(text.trim().split('\n').slice(0, 4), ['0', '1', '2', '3'])
     assert.ok(text.trim().split('\n').length <= 4, text)
   }
   assert.equal((await runCommand(workspace, 'readlink /proc/self/fd/0; cat')).text, '/dev/null\n')
 })
 
-test('finished commands are kept up to a number, and the key of a forgotten one still runs nothing', {
+test('ended commands are kept up to a limit, and the key of a pruned one does not run again', {
   skip,
 }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
-  const wish = newCommand('echo run >> runs')
-  const first = await runCommand(workspace, wish.command, wish)
+  const request = newCommand('echo run >> runs')
+  const first = await runCommand(workspace, request.command, request)
   for (let count = 0; count < 70; count++) await workspace.start(newCommand('true', { background: true }))
   await until(async () => (await workspace.process(first.state.processId)) === undefined)
   assert.equal((await workspace.processes()).filter((state) => state.ending).length, 64)
-  assert.deepEqual((await workspace.start(wish)).ending, { type: 'exited', code: 0 })
+  assert.deepEqual((await workspace.start(request)).ending, { type: 'exited', code: 0 })
   assert.equal((await runCommand(workspace, 'cat runs')).text, 'run\n')
 })
 
-test('a command as long as a file, and one that cannot be started, end like any other', { skip }, async (context) => {
+test('a very long command, and one that cannot be started, end like any other', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const long = await runCommand(workspace, `export LONG=yes; # ${'x'.repeat(300_000)}\necho fine; exit 4`)
   assert.deepEqual([long.text, long.ending], ['fine\n', { type: 'exited', code: 4 }])

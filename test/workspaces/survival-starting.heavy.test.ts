@@ -9,37 +9,37 @@ import { newCommand, newConversationId, openWorkspacesFixture, runCommand, until
 const SERVER = fileURLToPath(new URL('./survival-server.ts', import.meta.url))
 const ROUNDS = 12
 
-test('servers killed at any moment of starting a workspace leave one that works, a command that ran once, and nothing stuck', {
+test('servers killed at any moment of a workspace start leave it working, with a command that ran once', {
   skip: missingProgram('bwrap'),
 }, async (context) => {
-  const house = openWorkspacesFixture(context)
+  const fixture = openWorkspacesFixture(context)
   const tookMs = await timeOfOneStart()
   for (let round = 0; round < ROUNDS; round++) {
     const conversationId = newConversationId()
-    const wish = newCommand('echo run >> runs; sleep 1000', { background: true })
-    const parameters = [SERVER, house.folder, conversationId, JSON.stringify([wish])]
+    const request = newCommand('echo run >> runs; sleep 1000', { background: true })
+    const parameters = [SERVER, fixture.folder, conversationId, JSON.stringify([request])]
     await Promise.all(
       [0, 1, 2].map(async (place) => {
         const server = spawn(process.execPath, parameters, { stdio: 'ignore' })
         const gone = new Promise((resolve) => server.once('exit', resolve))
-        // Spread over the whole of it: each round and each server at another moment.
+        // Spread over the whole start: each round and each server at another moment.
         const moment = setTimeout(() => server.kill('SIGKILL'), (tookMs * (round * 3 + place)) / (ROUNDS * 3))
         context.after(() => clearTimeout(moment))
         await gone
       }),
     )
-    const workspace = await house.workspaces.open(conversationId)
-    const { ending } = await workspace.start(wish)
+    const workspace = await fixture.workspaces.open(conversationId)
+    const { ending } = await workspace.start(request)
     const runs = async () => (await runCommand(workspace, 'cat /workspace/runs 2>/dev/null')).text
     if (!ending) await until(async () => (await runs()) !== '')
     assert.ok((await runs()) === 'run\n' || (ending?.type === 'lost' && (await runs()) === ''), await runs())
-    await house.workspaces.remove(conversationId)
+    await fixture.workspaces.remove(conversationId)
     await until(() => namesOf(conversationId).length === 0 || undefined)
   }
 
   async function timeOfOneStart(): Promise<number> {
     const began = performance.now()
-    const parameters = [SERVER, house.folder, newConversationId(), JSON.stringify([newCommand('true')])]
+    const parameters = [SERVER, fixture.folder, newConversationId(), JSON.stringify([newCommand('true')])]
     const server = spawn(process.execPath, parameters, { stdio: ['ignore', 'pipe', 'ignore'] })
     await new Promise<void>((resolve) =>
       server.stdout.on('data', (piece) => String(piece).includes('ready') && resolve()),
@@ -49,7 +49,7 @@ test('servers killed at any moment of starting a workspace leave one that works,
   }
 })
 
-/** Whatever still runs that was started for it, inside or outside of its walls. */
+/** Processes that still run for the workspace, inside or outside the sandbox. */
 function namesOf(conversationId: string): string[] {
   return readdirSync('/proc').filter((name) => {
     try {

@@ -8,33 +8,35 @@ import { openWorkspaceApp } from './fixture-workspace-app.ts'
 const skip = missingProgram('bwrap')
 
 test('a background command that ends wakes its conversation with a new turn, once', { skip }, async (context) => {
-  const house = await openWorkspaceApp(context)
-  const { output } = await startWatched(house)
+  const fixture = await openWorkspaceApp(context)
+  const { output } = await startWatched(fixture)
   assert.match(output, /You will be told when it ends/)
-  assert.deepEqual(watchFiles(house), [processIn({ output })])
-  await (await house.workspace()).files.write('go', '')
-  const { runs, news } = await waitForWakeUps(house)
+  assert.deepEqual(watchFiles(fixture), [processIn({ output })])
+  await (await fixture.workspace()).files.write('go', '')
+  const { runs, news } = await waitForWakeUps(fixture)
   assert.equal(runs, 2)
   assert.equal(news.length, 1)
   assert.match(news[0]!, /^The background process \S+ \(until .*\) ended after \d+ s: exit code 3\./)
   assert.match(news[0]!, /no instruction to anybody:\n<output>\nthe end\n<\/output>$/)
 })
 
-test('whoever dies between telling it and forgetting the note tells it once', { skip }, async (context) => {
-  const house = await openWorkspaceApp(context, { expects: /killed here/ })
-  await startWatched(house)
-  const { processWatches } = house.workspaces
+test('a server that dies between the wake-up and the removal of the watch wakes the conversation once', {
+  skip,
+}, async (context) => {
+  const fixture = await openWorkspaceApp(context, { expects: /killed here/ })
+  await startWatched(fixture)
+  const { processWatches } = fixture.workspaces
   const { remove } = processWatches
   const asked = Promise.withResolvers<void>()
   processWatches.remove = () => {
     asked.resolve()
     return Promise.reject(new Error('killed here'))
   }
-  await (await house.workspace()).files.write('go', '')
+  await (await fixture.workspace()).files.write('go', '')
   await asked.promise
   processWatches.remove = remove
-  assert.equal(watchFiles(house).length, 1)
-  await house.restart()
-  assert.deepEqual((await waitForWakeUps(house)).runs, 2)
-  assert.equal((await house.news()).length, 1)
+  assert.equal(watchFiles(fixture).length, 1)
+  await fixture.restart()
+  assert.deepEqual((await waitForWakeUps(fixture)).runs, 2)
+  assert.equal((await fixture.news()).length, 1)
 })

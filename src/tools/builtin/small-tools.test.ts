@@ -25,19 +25,19 @@ const contextWith = (signal: AbortSignal, progress: (text: string) => void = () 
   ({ signal, progress }) as ToolContext
 const { signal } = new AbortController()
 
-test('the time is told in the zone that was asked for', async () => {
+test('the time is given in the requested time zone', async () => {
   const { output } = await find('current_time').run({ timeZone: 'Asia/Tokyo' }, contextWith(signal))
   assert.match(output, /^Sunday,? 15 November 2026 at 13:30:00 \(Asia\/Tokyo\)$/)
 })
 
-test('the time needs no zone, and a zone that does not exist is an answer', async () => {
+test('the time zone is optional, and an unknown one gives an error answer', async () => {
   assert.equal((await find('current_time').run({}, contextWith(signal))).status, 'success')
   const { status, output } = await find('current_time').run({ timeZone: 'Mars/Olympus' }, contextWith(signal))
   assert.equal(status, 'error')
   assert.match(output, /no time zone "Mars\/Olympus"/)
 })
 
-test('a count reports every number', async () => {
+test('a count reports every number as progress', async () => {
   const heard: string[] = []
   const answer = await find('slow_count').run(
     { to: 3 },
@@ -68,7 +68,7 @@ test('a die shows each of its sides and no other number', async () => {
   assert.deepEqual(rolls, ['Rolled 1 (1 to 6)', 'Rolled 6 (1 to 6)', 'Rolled 11 (1 to 20)'])
 })
 
-test('what a second execution would mean is declared', () => {
+test('every builtin tool declares its effects', () => {
   const effects = registry.names().map((name) => [name, find(name).effects, find(name).parallel])
   assert.deepEqual(effects, [
     ['current_time', 'none', true],

@@ -2,7 +2,7 @@ import type { Tool } from '../../ports/tool.ts'
 import type { BuiltinToolDeps } from '../builtin/builtin-tool-deps.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
 
-const USUAL_PAUSE_SECONDS = 0.5
+const DEFAULT_PAUSE_SECONDS = 0.5
 
 export const slowCount = ({ clock }: Pick<BuiltinToolDeps, 'clock'>): Tool =>
   defineTool<{ to: number; pauseSeconds?: number }>({
@@ -21,7 +21,7 @@ export const slowCount = ({ clock }: Pick<BuiltinToolDeps, 'clock'>): Tool =>
     parallel: true,
     // The longest count its schema allows takes 100 times 5 seconds.
     timeoutMs: 600_000,
-    run: async ({ to, pauseSeconds = USUAL_PAUSE_SECONDS }, { signal, progress }) => {
+    run: async ({ to, pauseSeconds = DEFAULT_PAUSE_SECONDS }, { signal, progress }) => {
       for (let number = 1; number <= to; number++) {
         if (signal.aborted) return failure(`Stopped before ${number}; the count should have reached ${to}.`)
         progress(`${number} of ${to}`)

@@ -43,7 +43,7 @@ test('notes are read in the order they were written, and only by their agent', a
   assert.equal(await use('read_notes', {}, 'reading', 'agent-2'), 'The notebook is empty.')
 })
 
-test('a write that is repeated with its key adds nothing', async () => {
+test('a write repeated with its key adds nothing', async () => {
   assert.equal(await write('Ada likes tea', 'key-1'), await write('Ada likes tea', 'key-1'))
   assert.equal(await read(), '- Ada likes tea')
 })
@@ -54,7 +54,7 @@ test('the same words with another key are another note', async () => {
   assert.equal(await read(), '- Ada likes tea\n- Ada likes tea')
 })
 
-test('a write that was interrupted before its rename is made once, and its leftover is gone', async () => {
+test('a write interrupted before its rename is made once when repeated, and its temporary file is gone', async () => {
   await write('first', 'key-1')
   const leftover = join(home, 'notes', temporaryName(file(), shortDigest('key-2')))
   writeFileSync(leftover, '- first\n- sec')
@@ -65,7 +65,7 @@ test('a write that was interrupted before its rename is made once, and its lefto
   assert.deepEqual(readdirSync(join(home, 'notes')), ['agent-1.md'])
 })
 
-test('the very first write may be interrupted as well', async () => {
+test('the first write may be interrupted as well', async () => {
   mkdirSync(join(home, 'notes'))
   writeFileSync(join(home, 'notes', temporaryName(file(), shortDigest('key-1'))), '')
   await write('first', 'key-1')
@@ -95,12 +95,12 @@ test('erasing leaves no text behind, not even of interrupted writes', async () =
     assert.ok(!readFileSync(join(home, 'notes', name), 'utf8').includes('secret'))
 })
 
-test('erasing an empty notebook is fine', async () => {
+test('erasing an empty notebook succeeds', async () => {
   await use('erase_notes', {}, 'key-1')
   assert.equal(await read(), 'The notebook is empty.')
 })
 
-test('an erasure that is repeated with its key spares what was written since', async () => {
+test('an erasure repeated with its key keeps later notes', async () => {
   await write('old', 'key-1')
   await use('erase_notes', {}, 'key-2')
   await write('new', 'key-3')
@@ -108,7 +108,7 @@ test('an erasure that is repeated with its key spares what was written since', a
   assert.equal(await read(), '- new')
 })
 
-test('a write that is repeated after an erasure does not come back', async () => {
+test('a write repeated after an erasure adds nothing', async () => {
   await write('old', 'key-1')
   await use('erase_notes', {}, 'key-2')
   await write('old', 'key-1')

@@ -9,14 +9,17 @@ import type { BuiltinToolDeps } from '../builtin/builtin-tool-deps.ts'
 import { defineTool, success } from '../define-tool.ts'
 import { safeFileName, shortDigest } from '../safe-file-name.ts'
 
-/** An agent's notes in `<home>/notes/<agentId>.md`: a file people can read, with the keys of all writes hidden in it. */
+/**
+ * An agent's notes in `<home>/notes/<agentId>.md`: readable Markdown, with the idempotency keys of all writes as
+ * comments.
+ */
 export function notebook({ home }: Pick<BuiltinToolDeps, 'home'>): Tool[] {
-  const inOrder = newKeyedMutex()
+  const mutex = newKeyedMutex()
   const fileOf = (agentId: AgentId) => join(home, 'notes', `${safeFileName(agentId)}.md`)
 
-  /** Changes the notes unless the file shows that this very call has done so before. */
+  /** Changes the notes unless the file has the key of this call already. */
   const changeOnce = (agentId: AgentId, idempotencyKey: string, change: (text: string) => string) =>
-    inOrder(agentId, async () => {
+    mutex(agentId, async () => {
       const file = fileOf(agentId)
       const attempt = shortDigest(idempotencyKey)
       const text = (await readIfPresent(file)) ?? ''
@@ -58,9 +61,9 @@ export function notebook({ home }: Pick<BuiltinToolDeps, 'home'>): Tool[] {
       effects: 'idempotent',
       needsApproval: true,
       run: async (_, { agentId, idempotencyKey }) => {
-        // The keys stay: a write that is repeated after the erasure must still find that it was done.
+        // The keys stay: a write that is retried after the erasure must not happen again.
         await changeOnce(agentId, idempotencyKey, onlyMarkers)
-        await inOrder(agentId, () => removeLeftovers(fileOf(agentId)))
+        await mutex(agentId, () => removeLeftovers(fileOf(agentId)))
         return success('The notebook is empty now.')
       },
     }),
@@ -73,14 +76,14 @@ const markerOf = (attempt: string): string => `<!-- key ${attempt} -->`
 const withoutMarkers = (text: string): string => text.replaceAll(MARKER_LINE, '').trimEnd()
 const onlyMarkers = (text: string): string => (text.match(MARKER_LINE) ?? []).join('')
 
-/** Later lines are indented, so that nothing in a note can look like a marker of its own. */
+/** Later lines are indented, so that no line of a note can look like a marker. */
 const asNote = (text: string): string =>
   `- ${text
     .trim()
     .split(/\r\n|[\n\r\u2028\u2029]/)
     .join('\n  ')}\n`
 
-/** Interrupted writes that nobody repeated still hold the text of notes. */
+/** Temporary files of interrupted writes still hold the text of notes. */
 async function removeLeftovers(file: string): Promise<void> {
   const folder = join(file, '..')
   const names = await readdir(folder)

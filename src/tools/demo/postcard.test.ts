@@ -21,7 +21,7 @@ const contextOf = (idempotencyKey: string, signal = new AbortController().signal
   ({ idempotencyKey, signal }) as ToolContext
 const outbox = () => join(home, 'outbox.jsonl')
 
-test('a postcard that was sent is found by its key, with the answer it gave', async () => {
+test('a sent postcard is found by its key, with its first answer', async () => {
   assert.deepEqual(await tool.verify!(hello, contextOf('key-1')), { type: 'not-done' })
   const answer = await tool.run(hello, contextOf('key-1'))
   assert.equal(answer.status, 'success')
@@ -30,7 +30,7 @@ test('a postcard that was sent is found by its key, with the answer it gave', as
   assert.deepEqual(JSON.parse(readFileSync(outbox(), 'utf8')), { key: 'key-1', at: 42, ...hello })
 })
 
-test('a line cut short by a crash is not a postcard and does not swallow the next one', async () => {
+test('a line cut short by a crash does not count as sent and does not break the next one', async () => {
   await tool.run(hello, contextOf('key-1'))
   appendFileSync(outbox(), '{"key":"key-2","to":"A')
   assert.deepEqual(await tool.verify!(hello, contextOf('key-2')), { type: 'not-done' })
@@ -38,13 +38,13 @@ test('a line cut short by a crash is not a postcard and does not swallow the nex
   for (const key of ['key-1', 'key-2']) assert.equal((await tool.verify!(hello, contextOf(key))).type, 'done')
 })
 
-test('postcards sent at the same time are all there', async () => {
+test('postcards sent at the same time are all stored', async () => {
   const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`)
   await Promise.all(keys.map((key) => tool.run(hello, contextOf(key))))
   assert.equal(readFileSync(outbox(), 'utf8').trim().split('\n').length, keys.length)
 })
 
-test('an outbox that cannot be read says unknown, not "not done"', async () => {
+test('an unreadable outbox verifies as unknown, not as not done', async () => {
   mkdirSync(outbox())
   assert.deepEqual(await tool.verify!(hello, contextOf('key-1')), { type: 'unknown' })
 })

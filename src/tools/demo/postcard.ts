@@ -9,9 +9,9 @@ import { defineTool, failure, success } from '../define-tool.ts'
 
 type Postcard = { to: string; message: string }
 
-/** Stands for everything that cannot be taken back but can be looked up: mail, payments, tickets. */
+/** A demo of effects that cannot be undone but can be verified, such as mail, payments or tickets. */
 export function sendPostcard({ clock, home }: Pick<BuiltinToolDeps, 'clock' | 'home'>): Tool {
-  const inOrder = newKeyedMutex()
+  const mutex = newKeyedMutex()
   const outbox = join(home, 'outbox.jsonl')
   return defineTool<Postcard>({
     name: 'send_postcard',
@@ -31,21 +31,21 @@ export function sendPostcard({ clock, home }: Pick<BuiltinToolDeps, 'clock' | 'h
       if (signal.aborted) return failure('Stopped before the postcard was sent.')
       const line = JSON.stringify({ key: idempotencyKey, at: clock.now(), ...postcard })
       await mkdir(home, { recursive: true, mode: 0o700 })
-      await inOrder(outbox, () => appendLine(outbox, line))
+      await mutex(outbox, () => appendLine(outbox, line))
       await syncFolder(home)
-      return sent(postcard)
+      return sentAnswer(postcard)
     },
     verify: async (postcard, { idempotencyKey }) => {
       const lines = ((await readIfPresent(outbox)) ?? '').split('\n')
       const isDone = lines.some((line) => keyOf(line) === idempotencyKey)
-      return isDone ? { type: 'done', answer: sent(postcard) } : { type: 'not-done' }
+      return isDone ? { type: 'done', answer: sentAnswer(postcard) } : { type: 'not-done' }
     },
   })
 }
 
-const sent = ({ to }: Postcard): ToolAnswer => success(`The postcard to ${to} is in the outbox.`)
+const sentAnswer = ({ to }: Postcard): ToolAnswer => success(`The postcard to ${to} is in the outbox.`)
 
-/** A line that a crash cut short was never sent, so it has no key. */
+/** A line cut short by a crash was never sent, so it has no key. */
 function keyOf(line: string): string | undefined {
   try {
     return (JSON.parse(line) as { key?: string }).key
@@ -59,7 +59,7 @@ async function appendLine(path: string, line: string): Promise<void> {
   try {
     const { size } = await file.stat()
     const last = size > 0 ? (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString() : '\n'
-    // A crash may have left half a line: it must not swallow this one.
+    // Start on a new line: a crash may have left half a line.
     await file.appendFile(last === '\n' ? `${line}\n` : `\n${line}\n`)
     await file.sync()
   } finally {

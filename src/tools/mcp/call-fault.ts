@@ -1,11 +1,8 @@
-/**
- * What an error of the transport means for the request it belongs to. `not-sent`: the server did not do anything with it.
- * `lost`: it may have.
- */
+/** What a transport error means for its request. `not-sent`: it had no effect. `lost`: it may have taken effect. */
 export type CallFault = { type: 'not-sent' | 'lost'; status?: number; detail: string }
 
-/** Nothing was connected, so nothing was asked. */
-const BEFORE_SENDING = new Set([
+/** Errors before a connection exists, so no request was sent. */
+const CODES_BEFORE_SENDING = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -22,18 +19,18 @@ const BEFORE_SENDING = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** A request timeout is told by whoever waited for an answer: it may have come late. */
+/** A proxy may answer 408 after the server has received the request. */
 const REQUEST_TIMEOUT = 408
 
 export function classifyCallError(error: unknown): CallFault {
   const detail = errorDetail(error)
-  const status = statusIn(error)
+  const status = findStatus(error)
   if (status !== undefined) {
-    // A server that answers in the 300s and 400s says that it did not take the request.
+    // With a 3xx or 4xx status the server did not accept the request.
     const isRefused = status >= 300 && status < 500 && status !== REQUEST_TIMEOUT
     return { type: isRefused ? 'not-sent' : 'lost', status, detail }
   }
-  return { type: BEFORE_SENDING.has(codeIn(error) ?? '') ? 'not-sent' : 'lost', detail }
+  return { type: CODES_BEFORE_SENDING.has(findCode(error) ?? '') ? 'not-sent' : 'lost', detail }
 }
 
 export function errorDetail(error: unknown): string {
@@ -43,15 +40,15 @@ export function errorDetail(error: unknown): string {
   return [own, cause].filter(Boolean).join(': ').slice(0, 500)
 }
 
-function statusIn(error: unknown): number | undefined {
+function findStatus(error: unknown): number | undefined {
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'number' && code >= 100) return code
-  const told = /\(HTTP (\d{3})\)/.exec(typeof message === 'string' ? message : '')
-  return told ? Number(told[1]) : undefined
+  const found = /\(HTTP (\d{3})\)/.exec(typeof message === 'string' ? message : '')
+  return found ? Number(found[1]) : undefined
 }
 
-function codeIn(error: unknown): string | undefined {
+function findCode(error: unknown): string | undefined {
   const { code, cause, errors } = (error ?? {}) as { code?: unknown; cause?: unknown; errors?: unknown[] }
   if (typeof code === 'string') return code
-  return cause ? codeIn(cause) : errors?.[0] ? codeIn(errors[0]) : undefined
+  return cause ? findCode(cause) : errors?.[0] ? findCode(errors[0]) : undefined
 }

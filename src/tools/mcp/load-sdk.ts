@@ -19,7 +19,7 @@ export type Sdk = Awaited<ReturnType<typeof load>>
 
 let loading: Promise<Sdk> | undefined
 
-/** A process that asks no MCP server is spared loading it. */
+/** Loads the SDK on first use. */
 export const loadSdk = (): Promise<Sdk> => {
   loading ??= load()
   return loading

@@ -16,9 +16,9 @@ import { toToolAnswer } from './to-tool-answer.ts'
 export type McpClientDeps = {
   servers: Pick<McpServerStore, 'get'>
   box: SecretBox
-  /** Without limits of its own: streams are long, and silent. */
+  /** Without timeouts: event streams are long and may be silent. */
   fetch: Outbound['fetch']
-  /** Deadlines, in milliseconds; the usual ones unless a test is in a hurry. */
+  /** Timeouts in milliseconds; tests set shorter ones. */
   connectMs?: number
   listMs?: number
   idleMs?: number
@@ -27,10 +27,10 @@ export type McpClientDeps = {
 const CONNECT_MS = 20_000
 const LIST_MS = 30_000
 
-/** MCP servers over HTTP. Programs (stdio) are known and not started. */
+/** Client of MCP servers over HTTP. Stdio servers can be registered but are not started. */
 export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): Mcp {
   const { connectMs = CONNECT_MS, listMs = LIST_MS, idleMs } = times
-  const kept: McpConnectionPool = newMcpConnectionPool(idleMs)
+  const pool: McpConnectionPool = newMcpConnectionPool(idleMs)
 
   const secretsOf = ({ id, sealed }: McpServer): McpSecrets | undefined => {
     if (sealed === undefined) return {}
@@ -41,24 +41,24 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): 
   return {
     secretsOf,
     seal: (secrets, id) => box.seal(JSON.stringify(secrets), id),
-    forget: (id) => kept.drop(prefixOf(id)),
-    close: () => kept.close(),
+    forget: (id) => pool.drop(keyPrefix(id)),
+    close: () => pool.close(),
 
     async list(server) {
-      const reach = reachOf(server, { secretsOf, fetch })
-      if (reach.type !== 'endpoint') return { type: 'failed', kind: 'unusable', detail: reach.detail }
+      const resolved = resolveEndpoint(server, { secretsOf, fetch })
+      if (resolved.type !== 'endpoint') return { type: 'failed', kind: 'unusable', detail: resolved.detail }
       const signal = AbortSignal.timeout(listMs)
       try {
-        // Of its own: a listing must not find, or leave behind, what a conversation did.
-        const key = `${prefixOf(server.id)}listing`
-        const taken = await kept.acquire({ key, endpoint: reach.endpoint }, { signal, fresh: true })
+        // A separate session: a listing must not share state with a conversation.
+        const key = `${keyPrefix(server.id)}listing`
+        const pooled = await pool.acquire({ key, endpoint: resolved.endpoint }, { signal, fresh: true })
         try {
-          return { type: 'listed', tools: await listTools(taken.connection, signal) }
+          return { type: 'listed', tools: await listTools(pooled.connection, signal) }
         } finally {
-          taken.release('close')
+          pooled.release('close')
         }
       } catch (error) {
-        return listingFault(error, { isLate: signal.aborted, listMs, hide: reach.hide })
+        return toFailedListing(error, { isLate: signal.aborted, listMs, hide: resolved.hide })
       }
     },
 
@@ -67,29 +67,30 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): 
       if (typeof server === 'string')
         return failure(`The MCP server of this tool cannot be looked up: ${server}. Nothing happened.`)
       if (!server) return failure('The MCP server of this tool was removed. Nothing happened.')
-      const reach = reachOf(server, { secretsOf, fetch })
-      if (reach.type !== 'endpoint') return failure(reach.detail)
-      const answer = await callAt(reach.endpoint, { server, link, input, context })
-      return { ...answer, output: reach.hide(answer.output) }
+      const resolved = resolveEndpoint(server, { secretsOf, fetch })
+      if (resolved.type !== 'endpoint') return failure(resolved.detail)
+      const answer = await callAt(resolved.endpoint, { server, link, input, context })
+      return { ...answer, output: resolved.hide(answer.output) }
     },
   }
 
-  type Asked = Pick<McpCall, 'link' | 'input'> & { server: McpServer; context: McpCallContext }
+  type ServerCall = Pick<McpCall, 'link' | 'input'> & { server: McpServer; context: McpCallContext }
 
-  async function callAt(endpoint: McpEndpoint, { server, link, input, context }: Asked): Promise<ToolAnswer> {
-    const target = { key: `${prefixOf(server.id)}${server.revision}/${context.session ?? 'alone'}`, endpoint }
+  async function callAt(endpoint: McpEndpoint, { server, link, input, context }: ServerCall): Promise<ToolAnswer> {
+    const target = { key: `${keyPrefix(server.id)}${server.revision}/${context.session ?? 'alone'}`, endpoint }
     for (let round = 0; ; round++) {
-      const taken = await taking(kept, target, { signal: context.signal, fresh: round > 0, connectMs })
-      if ('fault' in taken)
-        return failure(`The MCP server ${server.name} cannot be used: ${taken.fault} Nothing happened.`)
-      const request = { name: link.toolName, arguments: objectOf(input), idempotencyKey: context.idempotencyKey }
+      const pooled = await acquireConnection(pool, target, { signal: context.signal, fresh: round > 0, connectMs })
+      if ('fault' in pooled)
+        return failure(`The MCP server ${server.name} cannot be used: ${pooled.fault} Nothing happened.`)
+      const request = { name: link.toolName, arguments: toObject(input), idempotencyKey: context.idempotencyKey }
       const { signal, progress: onProgress } = context
-      const end = await taken.connection.call(request, { signal, onProgress })
-      taken.release(context.session !== undefined && isHealthy(end) ? 'keep' : 'close')
-      // What was kept may have died meanwhile. A call is sent again only if the first cannot have happened, or may twice.
+      const end = await pooled.connection.call(request, { signal, onProgress })
+      pooled.release(context.session !== undefined && isHealthy(end) ? 'keep' : 'close')
+      // A reused connection may have died meanwhile. Retry only if the first attempt had no effect, or may happen
+      // twice.
       const isStale = end.type === 'not-sent' || (end.type === 'lost' && link.effects !== 'once')
-      if (round === 0 && taken.isReused && isStale) continue
-      return answerOf(end, { server: server.name, isLate: signal.reason === 'timeout' })
+      if (round === 0 && pooled.isReused && isStale) continue
+      return toAnswer(end, { server: server.name, isLate: signal.reason === 'timeout' })
     }
   }
 }
@@ -98,7 +99,7 @@ type ResolvedEndpoint =
   | { type: 'endpoint'; endpoint: McpEndpoint; hide(text: string): string }
   | { type: 'no-sandbox' | 'sealed'; detail: string }
 
-function reachOf(
+function resolveEndpoint(
   server: McpServer,
   { secretsOf, fetch }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'>,
 ): ResolvedEndpoint {
@@ -106,60 +107,64 @@ function reachOf(
   if (place.type === 'stdio') return { type: 'no-sandbox', detail: NO_SANDBOX_FOR_SERVER }
   const secrets = secretsOf(server)
   if (!secrets) {
-    const detail = `What is needed to talk to the MCP server ${name} was sealed with a key that is not here. Nothing happened.`
+    const detail = `The credentials of the MCP server ${name} are encrypted with a key that this server does not have. Set them again. Nothing happened.`
     return { type: 'sealed', detail }
   }
   const { type, url } = place
-  const way = { headers: requestHeaders(place, secrets), fetch: fetch[reachOfServer(server)] }
-  return { type: 'endpoint', endpoint: { type, url, ...way }, hide: hiding(secrets) }
+  const transport = { headers: requestHeaders(place, secrets), fetch: fetch[reachOfServer(server)] }
+  return { type: 'endpoint', endpoint: { type, url, ...transport }, hide: newRedactor(secrets) }
 }
 
-const SHORTEST_HIDDEN = 6
+const MIN_REDACTED_CHARACTERS = 6
 
-/** Servers sometimes say what they were sent. Short values are words of every day and hide nothing. */
-function hiding({ token, headers }: McpSecrets): (text: string) => string {
+/** Redacts secrets that a server echoes. Short values are skipped: they could be ordinary words. */
+function newRedactor({ token, headers }: McpSecrets): (text: string) => string {
   const bare = token?.replace(/^\S+\s+/, '')
   const values = [token, bare, ...Object.values(headers ?? {})].filter(
-    (value) => (value?.length ?? 0) >= SHORTEST_HIDDEN,
+    (value) => (value?.length ?? 0) >= MIN_REDACTED_CHARACTERS,
   )
   return (text) => values.reduce<string>((shown, value) => shown.replaceAll(value!, '…'), text)
 }
 
-const prefixOf = (id: McpServerId): string => `${id}/`
+const keyPrefix = (id: McpServerId): string => `${id}/`
 
 type AcquireOptions = { signal: AbortSignal; fresh: boolean; connectMs: number }
 
-async function taking(
-  kept: McpConnectionPool,
+async function acquireConnection(
+  pool: McpConnectionPool,
   target: Parameters<McpConnectionPool['acquire']>[0],
   { signal, fresh, connectMs }: AcquireOptions,
 ): Promise<PooledConnection | { fault: string }> {
   const late = AbortSignal.timeout(connectMs)
   try {
-    return await kept.acquire(target, { signal: AbortSignal.any([signal, late]), fresh })
+    return await pool.acquire(target, { signal: AbortSignal.any([signal, late]), fresh })
   } catch (error) {
-    if (signal.aborted) return { fault: 'the call was stopped while it was being reached.' }
+    if (signal.aborted) return { fault: 'the call was stopped while connecting.' }
     return { fault: late.aborted ? `it did not answer within ${connectMs} ms.` : `${errorDetail(error)}.` }
   }
 }
 
-function listingFault(
+function toFailedListing(
   error: unknown,
   { isLate, listMs, hide }: { isLate: boolean; listMs: number; hide(text: string): string },
 ): McpListing {
-  if (isLate) return { type: 'failed', kind: 'timeout', detail: `It did not answer within ${listMs} ms.` }
-  const { status, type, detail: words } = classifyCallError(error)
-  const detail = hide(words)
+  if (isLate) return { type: 'failed', kind: 'timeout', detail: `The MCP server did not answer within ${listMs} ms.` }
+  const { status, type, detail: text } = classifyCallError(error)
+  const detail = hide(text)
   if (status === 401 || status === 403)
-    return { type: 'failed', kind: 'unauthorized', detail: `It wants another token (HTTP ${status}): ${detail}` }
+    return {
+      type: 'failed',
+      kind: 'unauthorized',
+      detail: `The MCP server rejected the token (HTTP ${status}): ${detail}`,
+    }
   return { type: 'failed', kind: status === undefined && type === 'not-sent' ? 'unreachable' : 'unusable', detail }
 }
 
-/** What leaves the session as good as it was. */
+/** Whether the session can be used again after this result. */
 const isHealthy = ({ type }: McpCallResult): boolean => type === 'answered' || type === 'declined'
 
-/** `isLate`: the engine stopped it because its time was over, and not a person. */
-function answerOf(end: McpCallResult, { server, isLate }: { server: string; isLate: boolean }): ToolAnswer {
+/** `isLate`: the call was stopped by its timeout, not by a person. */
+function toAnswer(end: McpCallResult, { server, isLate }: { server: string; isLate: boolean }): ToolAnswer {
   switch (end.type) {
     case 'answered':
       return toToolAnswer(end.result)
@@ -183,5 +188,5 @@ const unknown = (what: string): ToolAnswer => ({
   output: `${what} It may or may not have taken effect. Check before repeating.`,
 })
 
-const objectOf = (input: Json): JsonObject =>
+const toObject = (input: Json): JsonObject =>
   input !== null && typeof input === 'object' && !Array.isArray(input) ? input : {}

@@ -5,7 +5,7 @@ import type { ToolAnswer } from '../../ports/tool.ts'
 
 type Content = CallToolResult['content'][number]
 
-/** What a model is shown of a result: texts as they are, images as images, of everything else that it is there. */
+/** The result as shown to the model: texts and images as they are, a placeholder for other content. */
 export function toToolAnswer({ content, structuredContent, isError }: CallToolResult): ToolAnswer {
   const images = content.flatMap(imageIn)
   const texts = content.flatMap(textIn)
@@ -17,13 +17,13 @@ export function toToolAnswer({ content, structuredContent, isError }: CallToolRe
   }
 }
 
-/** In characters of base64. Images are kept with the conversation and sent to the model again and again. */
-const LARGEST_IMAGE = 8 * 1024 * 1024
-/** What models can look at. */
-const SEEN_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+/** In characters of base64. Images are stored with the conversation and sent with every model request. */
+const MAX_IMAGE_CHARACTERS = 8 * 1024 * 1024
+/** Image types that models accept. */
+const SUPPORTED_IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 const isShown = ({ mimeType, data }: { mimeType: string; data: string }): boolean =>
-  SEEN_TYPES.has(mimeType) && data.length <= LARGEST_IMAGE
+  SUPPORTED_IMAGE_TYPES.has(mimeType) && data.length <= MAX_IMAGE_CHARACTERS
 
 const imageIn = (part: Content): ImagePart[] =>
   part.type === 'image' && isShown(part)

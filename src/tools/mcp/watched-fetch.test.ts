@@ -6,7 +6,7 @@ import { watchedFetch } from './watched-fetch.ts'
 const ORIGIN = 'https://tools.example'
 const MEGABYTE = 1024 * 1024
 
-/** A server that says `pieces`, one after the other. */
+/** A server that sends `pieces`, one after the other. */
 const answering = (type: string, pieces: () => Iterable<string>) =>
   watchedFetch({
     origin: ORIGIN,
@@ -31,7 +31,7 @@ async function lengthOf(response: Response): Promise<number> {
   return length
 }
 
-test('a stream of events goes on for as long as it likes, and one event does not', async () => {
+test('an event stream has no size limit, but a single event does', async () => {
   const event = `data: ${'x'.repeat(MEGABYTE)}\n\n`
   const long = answering('text/event-stream; charset=utf-8', () => many(event))
   assert.equal(await lengthOf(await long.fetch(`${ORIGIN}/mcp`)), 40 * event.length)
@@ -39,12 +39,12 @@ test('a stream of events goes on for as long as it likes, and one event does not
   await assert.rejects(lengthOf(await endless.fetch(`${ORIGIN}/mcp`)), /more than \d+ bytes/)
 })
 
-test('an answer that is one document has an end', async () => {
+test('an answer that is one document has a size limit', async () => {
   const large = answering('application/json', () => many(`${'x'.repeat(MEGABYTE)}\n\n`))
   await assert.rejects(lengthOf(await large.fetch(`${ORIGIN}/mcp`)), /more than \d+ bytes/)
 })
 
-test('nothing is asked of another place than the server itself', async () => {
+test('a request to another origin than the server is refused', async () => {
   const { fetch } = answering('text/plain', () => ['secret'])
   for (const url of ['https://other.example/mcp', 'http://tools.example/mcp', 'https://tools.example:8443/mcp'])
     await assert.rejects(fetch(url), RefusedFetch)

@@ -1,48 +1,52 @@
 import { RefusedFetch, type SafeFetch } from '../../ports/safe-fetch.ts'
 
-/** More than any tool has a reason to say at once; whoever says more is not listened to. */
-const MOST_BYTES = 32 * 1024 * 1024
+/** The most bytes of one answer or one event; more is an error. */
+const MAX_BYTES = 32 * 1024 * 1024
 
 type WatchedFetch = {
   fetch: SafeFetch
-  /** Resolves when the server was told that nobody waits for its answer any more, or could not be told. */
+  /** Resolves when the cancellation of a call was sent, or could not be sent. */
   cancelSent: Promise<void>
 }
 
 type WatchedFetchOptions = {
-  /** Decides where requests may go, on every hop. */
+  /** Checks the address of every hop. */
   fetch: SafeFetch
-  /** Of the server: nothing goes to another one, whatever it says of itself. */
+  /** The server's origin; requests to any other origin are refused. */
   origin: string
-  /** A call is being sent. What it gives back is told when the stream of its answer ended; `resumable`: another may follow. */
+  /**
+   * Called when a tool call is sent; the returned function when its answer stream ends. `resumable`: the stream may be
+   * resumed.
+   */
   onCall(): (resumable: boolean) => void
 }
 
 /**
- * What the protocol's library does not tell: that the stream of an answer ended without one, and that a cancel went out.
- * Its stream for what servers say unasked is refused as if they had none: nothing we use comes that way, and it would
- * hold a socket for each connection.
+ * Reports what the SDK does not: that an answer stream ended without an answer, and that a cancellation was sent. The
+ * stream for unsolicited server messages is refused with 405: we use none of them, and it would hold a socket per
+ * connection.
  */
 export function watchedFetch({ fetch, origin, onCall }: WatchedFetchOptions): WatchedFetch {
-  const { promise: cancelSent, resolve: tellCancelSent } = Promise.withResolvers<void>()
+  const { promise: cancelSent, resolve: resolveCancelSent } = Promise.withResolvers<void>()
   return {
     cancelSent,
     async fetch(url, init = {}) {
-      const asked = new URL(url).origin
-      if (asked !== origin) throw new RefusedFetch(`it leads away from ${origin}, to ${asked}`)
-      const method = methodIn(init)
+      const requestOrigin = new URL(url).origin
+      if (requestOrigin !== origin)
+        throw new RefusedFetch(`requests to ${requestOrigin} are not allowed, only to ${origin}`)
+      const method = findRpcMethod(init)
       if (method === 'listen') return new Response(null, { status: 405 })
       const onEnd = method === 'tools/call' ? onCall() : undefined
       const sent = fetch(url, init)
-      if (method === 'notifications/cancelled') void sent.finally(tellCancelSent).catch(() => undefined)
+      if (method === 'notifications/cancelled') void sent.finally(resolveCancelSent).catch(() => undefined)
       const response = await sent
-      return bounded(response, onEnd)
+      return watchBody(response, onEnd)
     },
   }
 }
 
-/** `listen`: the stream of a streamable server that answers nothing. */
-function methodIn({ method, body, headers }: RequestInit): string | undefined {
+/** `listen`: a GET for the stream of unsolicited messages. */
+function findRpcMethod({ method, body, headers }: RequestInit): string | undefined {
   if (method === 'GET' && headers instanceof Headers) {
     const isStreamable = headers.has('mcp-protocol-version')
     return isStreamable && !headers.has('last-event-id') ? 'listen' : undefined
@@ -54,35 +58,35 @@ function methodIn({ method, body, headers }: RequestInit): string | undefined {
 const EVENT_END = /\n\r?\n|\r\r/
 
 /**
- * The same answer, cut off where it is too long, and with somebody told when it is over. A stream of events may go on for
- * as long as it likes: only what one of them says is counted.
+ * The same response with a size limit, and a call of `onEnd` at its end. In an event stream the limit applies to each
+ * event.
  */
-function bounded(response: Response, onEnd?: (resumable: boolean) => void): Response {
+function watchBody(response: Response, onEnd?: (resumable: boolean) => void): Response {
   if (!response.body || response.status < 200 || response.status >= 300) return response
   const reader = response.body.getReader()
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
   let bytes = 0
   let resumable = false
-  // Whoever reads must have read the last piece first, which takes no more than the rest of this tick.
-  const tellEnd = () => setTimeout(() => onEnd?.(resumable), 0)
+  // In the next tick, when the reader has processed the last piece.
+  const notifyEnd = () => setTimeout(() => onEnd?.(resumable), 0)
   const body = new ReadableStream<Uint8Array>({
     async pull(out) {
       try {
         const { done, value } = await reader.read()
         if (done) {
           out.close()
-          tellEnd()
+          notifyEnd()
           return
         }
-        const said = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')
+        const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')
         bytes += value.byteLength
-        if (bytes > MOST_BYTES) throw new Error(`The server said more than ${MOST_BYTES} bytes.`)
-        if (isStream && EVENT_END.test(said)) bytes = 0
-        resumable ||= /^id:/m.test(said)
+        if (bytes > MAX_BYTES) throw new Error(`The server sent more than ${MAX_BYTES} bytes.`)
+        if (isStream && EVENT_END.test(text)) bytes = 0
+        resumable ||= /^id:/m.test(text)
         out.enqueue(value)
       } catch (fault) {
         out.error(fault)
-        tellEnd()
+        notifyEnd()
         void reader.cancel().catch(() => undefined)
       }
     },

@@ -4,14 +4,14 @@ import { WorkspaceError, type Workspaces } from '../../ports/workspaces.ts'
 import { failure, success } from '../define-tool.ts'
 
 type FileOperation<T> = {
-  /** Safe to be asked again: it changes nothing, or what it changes has a key. */
+  /** Safe to retry: it changes nothing, or the change has an idempotency key. */
   ask(files: WorkspaceFiles): Promise<FileAnswer<T>>
   describe(answer: T): string
-  /** What is told when nobody heard the end of it. */
+  /** A lost answer is then reported as unknown, otherwise as an error. */
   isChange: boolean
 }
 
-/** Asks the conversation's workspace, once more if it went away in between, and puts the answer into words for the model. */
+/** Runs a file operation in the conversation's workspace, with one retry if the supervisor went away. */
 export async function askFiles<T>(
   workspaces: Pick<Workspaces, 'open'>,
   { conversationId, signal }: Pick<ToolContext, 'conversationId' | 'signal'>,
@@ -25,16 +25,16 @@ export async function askFiles<T>(
   }
   try {
     const answer = await once().catch((error: unknown) => {
-      if (isAsked && isPassing(error) && !signal.aborted) return once()
+      if (isAsked && isTransient(error) && !signal.aborted) return once()
       throw error
     })
     return answer.type === 'fault' ? failure(answer.message) : success(describe(answer))
   } catch (error) {
     if (!(error instanceof WorkspaceError)) throw error
     if (!isAsked || !isChange) return failure(error.message)
-    const doubt = 'Whether the file was changed is not known: read it before you go on.'
-    return { status: 'unknown', output: `${error.message} ${doubt}` }
+    const advice = 'Whether the file was changed is not known: read it before you go on.'
+    return { status: 'unknown', output: `${error.message} ${advice}` }
   }
 }
 
-const isPassing = (error: unknown): boolean => error instanceof WorkspaceError && error.fault === 'unavailable'
+const isTransient = (error: unknown): boolean => error instanceof WorkspaceError && error.fault === 'unavailable'

@@ -1,17 +1,17 @@
 import type { Command } from './shell-commands.ts'
 import { PATTERN, UNKNOWN, type Word } from './shell-words.ts'
 
-/** Programs that run another one, which is what counts. */
+/** A program that runs another one; that other one is judged. */
 type Prefix = {
-  /** Options that take the next word with them. */
+  /** Options whose value is the next word. */
   valued?: readonly string[]
-  /** Options that stand alone; any other makes the whole unreadable, because we would not know where the command begins. */
+  /** Options without a value. With an unlisted option it is unknown where the command begins. */
   alone?: readonly string[]
-  /** Words of its own before the command. */
+  /** Number of its operands before the command. */
   operands?: number
-  /** It adds words that nobody has seen yet. */
+  /** It appends words that are unknown until it runs (xargs). */
   adds?: true
-  /** Its words are put together again and given to a shell. */
+  /** It joins its words and passes them to a shell. */
   joins?: true
 }
 
@@ -60,13 +60,13 @@ const PREFIXES: Record<string, Prefix> = {
   },
 }
 
-/** What is run in the end, or that it cannot be told. */
+/** The command that runs in the end; `unknown` if it cannot be read. */
 type Unwrapped = { type: 'command'; command: Command } | { type: 'script'; text: string } | { type: 'unknown' }
 
-/** Takes away what only stands before a command. */
+/** Removes prefixes such as sudo or env from a command. */
 export function unwrap(command: Command): Unwrapped {
   let words = command.words
-  // Each round takes a word away.
+  // Each round removes a word.
   for (;;) {
     const name = nameOf(words[0])
     if (words.length === 0) return { type: 'command', command: { ...command, words } }
@@ -79,20 +79,20 @@ export function unwrap(command: Command): Unwrapped {
       if (!rest.every(({ isLiteral }) => isLiteral)) return { type: 'unknown' }
       return { type: 'script', text: rest.map(({ text }) => text).join(' ') }
     }
-    // With nothing behind it, it tells about itself or lists variables.
-    words = prefix.adds && rest.length > 0 ? [...rest, ADDED] : rest
+    // Without a command it prints its help or lists variables.
+    words = prefix.adds && rest.length > 0 ? [...rest, UNSEEN_WORD] : rest
   }
 }
 
-/** The name a program is called by, without its folder. Undefined where that is known only when it runs. */
+/** The program's name without its folder; undefined if it is known only at run time. */
 export function nameOf(word: Word | undefined): string | undefined {
   if (!word) return undefined
   const name = word.text.slice(word.text.lastIndexOf('/') + 1)
   return name.includes(UNKNOWN) || name.includes(PATTERN) || name === '' ? undefined : name
 }
 
-/** File names out of sight: no option, for nobody calls files so. */
-const ADDED: Word = { text: UNKNOWN, isLiteral: false, isOpen: false, isPlain: false, isProcess: false }
+/** Unknown file names; treated as operands, because file names rarely look like options. */
+const UNSEEN_WORD: Word = { text: UNKNOWN, isLiteral: false, isOpen: false, isPlain: false, isProcess: false }
 
 const ASSIGNMENT = /^[A-Za-z_]\w*=/
 
@@ -116,7 +116,7 @@ function afterPrefix(words: Word[], prefix: Prefix): Word[] | undefined {
 
 type Option = 'alone' | 'takes-next' | 'unknown'
 
-/** As it stands, with its value behind it, a number (`nice -5`), or several letters in one word. */
+/** The option itself, an option with its value, a number (`nice -5`), or several letters in one word. */
 function readOption(text: string, { valued = [], alone = [] }: Prefix): Option {
   if (valued.includes(text)) return 'takes-next'
   if (alone.includes(text) || /^-\d+$/.test(text)) return 'alone'

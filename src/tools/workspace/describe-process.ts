@@ -1,18 +1,18 @@
 import type { ProcessEnding, ProcessOutput, ProcessState } from '../../ports/workspaces.ts'
 
-const WHY_KILLED: Record<NonNullable<Extract<ProcessEnding, { type: 'killed' }>['why']>, string> = {
+const KILL_REASONS: Record<NonNullable<Extract<ProcessEnding, { type: 'killed' }>['why']>, string> = {
   asked: 'it was ended on request',
   cancelled: 'it was ended because the run was cancelled',
   'timed-out': 'it was ended because it took too long',
   removed: 'it was ended with everything else in this workspace',
 }
 
-function endingWords(ending: ProcessEnding): string {
+function describeEnding(ending: ProcessEnding): string {
   switch (ending.type) {
     case 'exited':
       return `exit code ${ending.code}`
     case 'killed':
-      return ending.why ? `${WHY_KILLED[ending.why]} (${ending.signal})` : `killed by ${ending.signal}`
+      return ending.why ? `${KILL_REASONS[ending.why]} (${ending.signal})` : `killed by ${ending.signal}`
     case 'over-limit':
       return `it was ended because it went over the limit of ${ending.limit} of this workspace`
     case 'lost':
@@ -22,22 +22,22 @@ function endingWords(ending: ProcessEnding): string {
 
 export const isSuccess = ({ ending }: ProcessState): boolean => ending?.type === 'exited' && ending.code === 0
 
-/** How a process is, in a few words. */
+/** The status of a process in a few words. */
 export function describeStatus(process: ProcessState, now: number): string {
   const { ending, startedAt, endedAt } = process
-  const took = secondsWords((endedAt ?? now) - startedAt)
-  return ending ? `${endingWords(ending)}, after ${took}` : `running for ${took}`
+  const took = formatSeconds((endedAt ?? now) - startedAt)
+  return ending ? `${describeEnding(ending)}, after ${took}` : `running for ${took}`
 }
 
-const secondsWords = (ms: number): string =>
+const formatSeconds = (ms: number): string =>
   ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`
 
-/** What was read of an output, with what is missing of it said at the place where it is missing. */
+/** The parts of an output that were read, with a notice where bytes are left out. */
 export function formatOutput(parts: readonly ProcessOutput[], processId: string): string {
   const pieces: string[] = []
   let at = parts[0]?.from ?? 0
   for (const part of parts) {
-    if (part.from > at) pieces.push(leftOut(part.from - at, { processId, from: at }))
+    if (part.from > at) pieces.push(omittedNotice(part.from - at, { processId, from: at }))
     if (part.text !== '') pieces.push(part.text)
     at = part.next
   }
@@ -46,7 +46,7 @@ export function formatOutput(parts: readonly ProcessOutput[], processId: string)
   return pieces.map((piece) => piece.replace(/\n$/, '')).join('\n')
 }
 
-const leftOut = (bytes: number, { processId, from }: { processId: string; from: number }): string =>
+const omittedNotice = (bytes: number, { processId, from }: { processId: string; from: number }): string =>
   `[${bytes} bytes left out here; process {"action":"log","process_id":"${processId}","from":${from}} reads them]`
 
 export const lastLines = (text: string, count: number): string => {

@@ -2,16 +2,16 @@ import { nameOf } from './command-prefixes.ts'
 import type { Command } from './shell-commands.ts'
 import type { Word } from './shell-words.ts'
 
-/** A call of a program, as rows of the table look at it. */
+/** A call of a program, as the rows of the table see it. */
 type ProgramCall = {
   name: string
-  /** What is no option. */
+  /** Words that are not options. */
   operands: Word[]
-  /** All words behind the name that are known. */
+  /** All words after the name. */
   texts: string[]
-  /** One of these options is there: long ones may be shortened or have a value, letters may stand together. */
+  /** Whether one of these options is given. Long ones may be abbreviated or have a value; letters may be combined. */
   has(...options: string[]): boolean
-  /** One of them is there, or a word that may turn out to be one. */
+  /** Whether one of these options is given, or a word that may expand to one. */
   mayHave(...options: string[]): boolean
   command: Command
   /** All commands of the same command line. */
@@ -20,8 +20,8 @@ type ProgramCall = {
 
 type Destruction = { names: readonly string[]; when?(call: ProgramCall): boolean; why: string }
 
-/** Folders that a tool makes anew from other files. */
-const MADE_ANEW = new Set([
+/** Folders that a tool can generate again from other files. */
+const REGENERATED_FOLDERS = new Set([
   'node_modules',
   '__pycache__',
   '.pytest_cache',
@@ -43,44 +43,49 @@ const MADE_ANEW = new Set([
   'venv',
 ])
 
-/** What goes can be had again: something in the sandbox's own /tmp, or a folder of the kind above. */
-function isNoLoss({ text, isLiteral }: Word): boolean {
+/** Whether the deleted path can be recreated: in the sandbox's /tmp, or one of the folders above. */
+function isReplaceable({ text, isLiteral }: Word): boolean {
   const parts = text.split('/').filter((part) => part !== '' && part !== '.')
   if (!isLiteral || parts.includes('..')) return false
   if (text.startsWith('/')) return parts[0] === 'tmp' && parts.length > 1
-  return MADE_ANEW.has(parts.at(-1) ?? '')
+  return REGENERATED_FOLDERS.has(parts.at(-1) ?? '')
 }
 
 /**
- * What destroys, by the words it is written with. `rm` of files that are named one by one is the work of every day; it is
- * asked about where whole folders go, or where what goes is not named.
+ * Destructive commands, by their words. `rm` of files that are named one by one is routine; it needs approval where
+ * whole folders or unnamed files are deleted.
  */
 export const DESTRUCTION: readonly Destruction[] = [
   {
     names: ['rm'],
     when: ({ operands, mayHave }) =>
-      operands.some(({ isLiteral }) => !isLiteral) || (mayHave('-r', '-R', '--recursive') && !operands.every(isNoLoss)),
-    why: 'it deletes whole folders, or files that it does not name',
+      operands.some(({ isLiteral }) => !isLiteral) ||
+      (mayHave('-r', '-R', '--recursive') && !operands.every(isReplaceable)),
+    why: 'it deletes whole folders, or files that are not named one by one',
   },
   { names: ['shred', 'srm', 'wipe'], why: 'it deletes beyond recovery' },
-  { names: ['truncate'], why: 'it cuts files short' },
+  { names: ['truncate'], why: 'it truncates files' },
   {
     names: ['mkfs', 'mkfs.', 'mke2fs', 'mkswap', 'wipefs', 'fdisk', 'sfdisk', 'cfdisk', 'gdisk', 'sgdisk', 'parted'],
-    why: 'it changes what a disk is made of',
+    why: 'it formats or repartitions a disk',
   },
   { names: ['blkdiscard', 'hdparm', 'cryptsetup', 'lvremove', 'vgremove', 'pvremove'], why: 'it wipes disks' },
-  { names: ['zfs', 'zpool', 'btrfs'], when: says('destroy', 'delete', 'rollback'), why: 'it wipes disks' },
+  { names: ['zfs', 'zpool', 'btrfs'], when: hasOperand('destroy', 'delete', 'rollback'), why: 'it wipes disks' },
   {
     names: ['dd'],
     when: ({ command }) => command.words.some((word) => writesByDd(word)),
-    why: 'it writes over a file or a device byte by byte',
+    why: 'it overwrites a file or a device',
   },
   {
     names: ['tee', 'cp', 'mv', 'install', 'rsync', 'cat'],
     when: ({ operands }) => operands.some(({ text }) => isDevice(text)),
-    why: 'it writes over a device',
+    why: 'it overwrites a device',
   },
-  { names: ['mv'], when: ({ texts }) => texts.includes('/dev/null'), why: 'it throws files away' },
+  {
+    names: ['mv'],
+    when: ({ texts }) => texts.includes('/dev/null'),
+    why: 'it discards files by moving them to /dev/null',
+  },
   {
     names: ['find', 'fd', 'fdfind'],
     when: ({ texts }) => texts.includes('-delete'),
@@ -89,7 +94,7 @@ export const DESTRUCTION: readonly Destruction[] = [
   {
     names: ['chmod', 'chown', 'chgrp', 'setfacl', 'chattr'],
     when: ({ has }) => has('-R', '--recursive'),
-    why: 'it changes the rights of whole folders',
+    why: 'it changes the permissions of whole folders',
   },
   {
     names: ['kill'],
@@ -100,29 +105,37 @@ export const DESTRUCTION: readonly Destruction[] = [
   { names: ['shutdown', 'reboot', 'halt', 'poweroff', 'telinit', 'init', 'kexec'], why: 'it stops the machine' },
   {
     names: ['systemctl', 'service'],
-    when: says('stop', 'disable', 'mask', 'kill', 'poweroff', 'reboot', 'halt', 'isolate'),
+    when: hasOperand('stop', 'disable', 'mask', 'kill', 'poweroff', 'reboot', 'halt', 'isolate'),
     why: 'it stops services',
   },
   { names: ['userdel', 'groupdel', 'deluser', 'delgroup'], why: 'it deletes users' },
-  { names: ['crontab'], when: ({ has }) => has('-r'), why: 'it deletes the table of planned commands' },
+  { names: ['crontab'], when: ({ has }) => has('-r'), why: 'it deletes the crontab' },
   {
     names: ['rsync'],
     when: ({ texts }) => texts.some((text) => /^--(del|remove-source)/.test(text)),
-    why: 'it deletes what the other side does not have',
+    why: 'it deletes files at the source or the destination',
   },
-  { names: ['tar'], when: ({ texts }) => texts.includes('--remove-files'), why: 'it deletes what it packs' },
-  { names: ['zip'], when: ({ has }) => has('-m', '--move'), why: 'it deletes what it packs' },
-  { names: ['git'], when: isGitLoss, why: 'it throws away work or history that git does not keep elsewhere' },
-  { names: ['gh', 'glab'], when: says('delete'), why: 'it deletes at the forge' },
-  { names: ['npm', 'pnpm', 'yarn'], when: says('unpublish'), why: 'it takes back what others use' },
+  {
+    names: ['tar'],
+    when: ({ texts }) => texts.includes('--remove-files'),
+    why: 'it deletes the files that it archives',
+  },
+  { names: ['zip'], when: ({ has }) => has('-m', '--move'), why: 'it deletes the files that it archives' },
+  { names: ['git'], when: isGitLoss, why: 'it discards work or history that git does not keep elsewhere' },
+  { names: ['gh', 'glab'], when: hasOperand('delete'), why: 'it deletes something on the Git host' },
+  {
+    names: ['npm', 'pnpm', 'yarn'],
+    when: hasOperand('unpublish'),
+    why: 'it unpublishes a package that others may use',
+  },
   {
     names: ['psql', 'mysql', 'mariadb', 'sqlite3', 'duckdb', 'clickhouse-client', 'clickhouse', 'cqlsh', 'sqlcmd'],
-    when: (call) => sqlOf(call).some(isSqlLoss),
+    when: (call) => collectSql(call).some(isSqlLoss),
     why: 'it drops or empties tables',
   },
   { names: ['dropdb', 'dropuser'], why: 'it deletes a database or its users' },
-  { names: ['mysqladmin'], when: says('drop'), why: 'it deletes a database' },
-  { names: ['redis-cli', 'valkey-cli'], when: says('flushall', 'flushdb'), why: 'it empties a database' },
+  { names: ['mysqladmin'], when: hasOperand('drop'), why: 'it deletes a database' },
+  { names: ['redis-cli', 'valkey-cli'], when: hasOperand('flushall', 'flushdb'), why: 'it empties a database' },
   {
     names: ['mongo', 'mongosh'],
     when: ({ texts }) => texts.some((text) => /\b(dropDatabase|drop|deleteMany|remove)\s*\(/.test(text)),
@@ -130,11 +143,16 @@ export const DESTRUCTION: readonly Destruction[] = [
   },
   {
     names: ['docker', 'podman', 'nerdctl'],
-    when: (call) => says('prune', 'rm', 'rmi', 'kill')(call) || (says('down')(call) && call.has('-v', '--volumes')),
-    why: 'it deletes containers or what they keep',
+    when: (call) =>
+      hasOperand('prune', 'rm', 'rmi', 'kill')(call) || (hasOperand('down')(call) && call.has('-v', '--volumes')),
+    why: 'it ends or deletes containers, images or volumes',
   },
-  { names: ['kubectl', 'oc', 'helm'], when: says('delete', 'drain', 'uninstall'), why: 'it deletes in a cluster' },
-  { names: ['terraform', 'tofu', 'pulumi', 'cdk'], when: says('destroy'), why: 'it destroys machines' },
+  {
+    names: ['kubectl', 'oc', 'helm'],
+    when: hasOperand('delete', 'drain', 'uninstall'),
+    why: 'it deletes in a cluster',
+  },
+  { names: ['terraform', 'tofu', 'pulumi', 'cdk'], when: hasOperand('destroy'), why: 'it destroys infrastructure' },
   {
     names: ['aws', 'gcloud', 'az', 'gsutil', 's3cmd', 'mc', 'rclone', 'doctl', 'heroku', 'fly', 'flyctl'],
     when: ({ operands }) =>
@@ -145,7 +163,8 @@ export const DESTRUCTION: readonly Destruction[] = [
   },
   {
     names: ['apt', 'apt-get', 'dpkg', 'dnf', 'yum', 'apk', 'pacman', 'brew'],
-    when: (call) => says('remove', 'purge', 'erase', 'autoremove', 'del', 'uninstall')(call) || call.has('-R', '-P'),
+    when: (call) =>
+      hasOperand('remove', 'purge', 'erase', 'autoremove', 'del', 'uninstall')(call) || call.has('-R', '-P'),
     why: 'it removes programs',
   },
   {
@@ -153,7 +172,7 @@ export const DESTRUCTION: readonly Destruction[] = [
     when: ({ command, operands, beside }) =>
       operands.some(({ isProcess }) => isProcess) ||
       (command.isFed && operands.every(({ text }) => text === '-') && beside.some(isDownload)),
-    why: 'it runs what was downloaded without anybody having read it',
+    why: 'it runs downloaded code without a review',
   },
 ]
 
@@ -161,14 +180,14 @@ const DOWNLOADS = ['curl', 'wget', 'fetch', 'http', 'https', 'aria2c', 'nc', 'nc
 
 const isDownload = ({ words }: Command): boolean => DOWNLOADS.includes(nameOf(words[0]) ?? '')
 
-/** One of these words stands among those that are no options. */
-function says(...words: string[]): (call: ProgramCall) => boolean {
+/** Whether one of these words is an operand. */
+function hasOperand(...words: string[]): (call: ProgramCall) => boolean {
   return ({ operands }) => operands.some(({ text }) => words.includes(text.toLowerCase()))
 }
 
 const writesByDd = ({ text, isOpen }: Word): boolean => isOpen || (/^of=/.test(text) && text !== 'of=/dev/null')
 
-/** Those that anybody may write to at any time, and what only looks like a device. */
+/** Devices that are harmless to write to, and paths that only look like a device. */
 const HARMLESS_DEVICES = /^\/dev\/(null|zero|full|u?random|tty|stdin|stdout|stderr|(fd|shm|pts|tcp|udp)(\/.*)?)$/
 
 export const isDevice = (path: string): boolean => /^\/+dev\/+./.test(path) && !HARMLESS_DEVICES.test(path)
@@ -186,8 +205,8 @@ const GIT_LOSSES: Record<string, GitLoss> = {
   restore: ({ has }) => !has('-S', '--staged') || has('-W', '--worktree'),
   branch: ({ has }) => has('-D') || (has('-d', '--delete') && has('-f', '--force')),
   rm: ({ has }) => has('-r', '-f', '--force') && !has('--cached'),
-  stash: says('drop', 'clear'),
-  reflog: says('expire', 'delete'),
+  stash: hasOperand('drop', 'clear'),
+  reflog: hasOperand('expire', 'delete'),
   gc: ({ texts }) => texts.some((text) => text.startsWith('--prune')),
   worktree: ({ operands, has }) => operands.some(({ text }) => text === 'remove') && has('-f', '--force'),
   'update-ref': ({ has }) => has('-d'),
@@ -195,7 +214,7 @@ const GIT_LOSSES: Record<string, GitLoss> = {
   'filter-repo': () => true,
 }
 
-/** Options of git itself that take the next word with them. */
+/** Options of git itself whose value is the next word. */
 const GIT_VALUED = ['-C', '-c', '--git-dir', '--work-tree', '--namespace', '--exec-path', '--super-prefix']
 
 function isGitLoss({ name, command, beside }: ProgramCall): boolean {
@@ -209,19 +228,19 @@ function isGitLoss({ name, command, beside }: ProgramCall): boolean {
   return loss?.(newProgramCall(name, { ...command, words: words.slice(at) }, beside)) ?? false
 }
 
-/** What a database is told: on its command line, from a here-document, or by an `echo` before it. */
-function sqlOf({ command, beside, texts }: ProgramCall): string[] {
-  const given = command.redirections.flatMap(
+/** SQL for a database: from its command line, a here-document, or an `echo` before it. */
+function collectSql({ command, beside, texts }: ProgramCall): string[] {
+  const redirected = command.redirections.flatMap(
     ({ operator, target, body }) => body?.text ?? (operator === '<<<' ? target.text : []),
   )
   const echoed = command.isFed
     ? beside.filter(({ words }) => ['echo', 'printf', 'cat'].includes(nameOf(words[0]) ?? ''))
     : []
-  const said = echoed.flatMap(({ words, redirections }) => [
+  const echoedTexts = echoed.flatMap(({ words, redirections }) => [
     ...words.slice(1).map(({ text }) => text),
     ...redirections.flatMap(({ body }) => body?.text ?? []),
   ])
-  return [...texts, ...given, ...said]
+  return [...texts, ...redirected, ...echoedTexts]
 }
 
 const SQL_COMMENTS_AND_TEXTS = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'/g
@@ -229,11 +248,11 @@ const SQL_DROPS =
   /\b(drop\s+(table|database|schema|view|index|user|role|column|materialized)|alter\s+table\s+\S+\s+drop|truncate)\b/i
 const SQL_EMPTIES = /\b(delete\s+from|update\s+\S+\s+set)\b/i
 
-/** More than anybody reads, and than the expressions above are quick with. */
-const LONGEST_SQL = 20_000
+/** Longer SQL counts as destructive: the expressions above would be slow on it. */
+const MAX_SQL_CHARACTERS = 20_000
 
 function isSqlLoss(text: string): boolean {
-  if (text.length > LONGEST_SQL) return true
+  if (text.length > MAX_SQL_CHARACTERS) return true
   const statements = text.replaceAll(SQL_COMMENTS_AND_TEXTS, ' ').split(';')
   return statements.some((sql) => SQL_DROPS.test(sql) || (SQL_EMPTIES.test(sql) && !/\bwhere\b/i.test(sql)))
 }
@@ -243,7 +262,7 @@ export function newProgramCall(name: string, command: Command, beside: readonly 
   const end = words.findIndex(({ text }) => text === '--')
   const upTo = end < 0 ? words : words.slice(0, end)
   const isOption = ({ text }: Word) => /^-./.test(text)
-  const has = (...options: string[]) => upTo.some(({ text }) => options.some((option) => isSame(text, option)))
+  const has = (...options: string[]) => upTo.some(({ text }) => options.some((option) => isSameOption(text, option)))
   return {
     name,
     command,
@@ -255,7 +274,7 @@ export function newProgramCall(name: string, command: Command, beside: readonly 
   }
 }
 
-function isSame(text: string, option: string): boolean {
+function isSameOption(text: string, option: string): boolean {
   if (!option.startsWith('--')) return /^-[A-Za-z]/.test(text) && text.slice(1).includes(option.slice(1))
   const name = text.split('=')[0]!
   return name === option || (name.length > 3 && name.startsWith('--') && option.startsWith(name))

@@ -283,7 +283,7 @@ const DESTRUCTIVE = [
   'export a=$(rm -rf x)',
   'declare -a a=($(rm -rf x))',
   'readonly x; declare y; rm -rf x',
-  // What cannot be read.
+  // Unreadable command lines.
   "echo 'never closed",
   'echo "never closed',
   'echo $(never closed',
@@ -295,12 +295,11 @@ const DESTRUCTIVE = [
 ]
 
 for (const command of HARMLESS)
-  test(`needs nobody: ${shown(command)}`, () => assert.equal(findDestruction(command), undefined))
+  test(`needs no approval: ${shown(command)}`, () => assert.equal(findDestruction(command), undefined))
 
-for (const command of DESTRUCTIVE)
-  test(`needs a person's word: ${shown(command)}`, () => assert.ok(findDestruction(command)))
+for (const command of DESTRUCTIVE) test(`needs approval: ${shown(command)}`, () => assert.ok(findDestruction(command)))
 
-test('the longest command line is read in a moment', () => {
+test('the longest command line is parsed quickly', () => {
   for (const [before, piece, after] of LONG) {
     const began = process.cpuUsage()
     findDestruction(`${before}${piece.repeat(100_000 / piece.length)}${after}`)

@@ -32,21 +32,21 @@ export const editFile = (workspaces: Workspaces): Tool =>
       required: ['path'],
       additionalProperties: false,
     },
-    // The workspace remembers the key of what it did: asked again, it answers the first result.
+    // The workspace stores the idempotency key: a retry gets the first result.
     effects: 'idempotent',
     run: async (input, context) => {
-      const edit = editOf(input)
+      const edit = parseEdit(input)
       if (typeof edit === 'string') return failure(edit)
       return askFiles<EditedFile>(workspaces, context, {
         ask: (files) => files.edit(input.path, edit, context.idempotencyKey),
-        describe: (edited) => told(input.path, edit, edited),
+        describe: (edited) => describeEdit(input.path, edit, edited),
         isChange: true,
       })
     },
   })
 
-/** What is asked for, or what is wrong with it. */
-function editOf({ find, replace, all = false, patch }: EditFileInput): FileEdit | string {
+/** The edit, or what is wrong with the input. */
+function parseEdit({ find, replace, all = false, patch }: EditFileInput): FileEdit | string {
   if (patch !== undefined) {
     if (find === undefined && replace === undefined) return { type: 'patch', patch }
     return 'Give either "find" and "replace", or "patch", not both. Nothing was changed.'
@@ -57,7 +57,7 @@ function editOf({ find, replace, all = false, patch }: EditFileInput): FileEdit 
   return { type: 'replace', find, replace, all }
 }
 
-function told(path: string, edit: FileEdit, { replacements, line }: EditedFile): string {
+function describeEdit(path: string, edit: FileEdit, { replacements, line }: EditedFile): string {
   const unit = edit.type === 'patch' ? 'hunk' : 'place'
   return `Changed ${path} in ${replacements} ${unit}${replacements === 1 ? '' : 's'}, the first at line ${line}.`
 }

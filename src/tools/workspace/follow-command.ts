@@ -4,19 +4,19 @@ import { lastLines } from './describe-process.ts'
 
 type FollowCommandOptions = {
   clock: Clock
-  /** Whoever waits is told to stop. */
+  /** Stops the wait. */
   signal: AbortSignal
-  /** At most so long. */
+  /** The longest wait. */
   forMs: number
   progress?(text: string): void
 }
 
-/** How often whoever watches is shown the end of the output. */
+/** How often the end of the output is reported as progress. */
 const PROGRESS_MS = 1_000
 const PROGRESS_BYTES = 1_000
 const PROGRESS_LINES = 5
 
-/** Until the process has ended, the time is over or the signal aborts; answers with how it is then. */
+/** Waits until the process has ended, the time is over or the signal aborts; returns the state at that time. */
 export async function followCommand(
   workspace: Pick<Workspace, 'wait' | 'output'>,
   { processId }: Pick<ProcessState, 'processId'>,
@@ -27,7 +27,7 @@ export async function followCommand(
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
   void clock.sleep(Math.max(0, forMs), over.signal).then(stop)
-  if (progress) void tellProgress(workspace, processId, { clock, signal: over.signal, progress })
+  if (progress) void reportProgress(workspace, processId, { clock, signal: over.signal, progress })
   try {
     return await retryWhileUnavailable(() => workspace.wait(processId, over.signal), clock)
   } finally {
@@ -36,34 +36,34 @@ export async function followCommand(
   }
 }
 
-async function tellProgress(
+async function reportProgress(
   workspace: Pick<Workspace, 'output'>,
   processId: string,
   { clock, signal, progress }: { clock: Clock; signal: AbortSignal; progress(text: string): void },
 ): Promise<void> {
-  let told = 0
+  let reported = 0
   for (;;) {
     await clock.sleep(PROGRESS_MS, signal)
     if (signal.aborted) return
     try {
       const { text, total } = await workspace.output(processId, { last: PROGRESS_BYTES })
       if (signal.aborted) return
-      if (total > told && text.trim() !== '') progress(lastLines(text, PROGRESS_LINES))
-      told = total
+      if (total > reported && text.trim() !== '') progress(lastLines(text, PROGRESS_LINES))
+      reported = total
     } catch (error) {
-      // Only a view of it: whoever waits for the process itself hears what is wrong.
+      // Progress is optional: the wait for the process reports the error.
       if (error instanceof WorkspaceError) return
       throw error
     }
   }
 }
 
-/** How long a workspace that does not answer is asked again: one that was killed is up again by then. */
-const PAUSES_MS = [100, 400, 1_500, 3_000]
+/** Backoff for a workspace that does not answer: a killed supervisor is restarted within this time. */
+const BACKOFF_MS = [100, 400, 1_500, 3_000]
 
-/** Only for what may be asked twice. */
+/** Only for operations that may be repeated. */
 export async function retryWhileUnavailable<T>(work: () => Promise<T>, clock: Clock): Promise<T> {
-  for (const pause of PAUSES_MS) {
+  for (const pause of BACKOFF_MS) {
     try {
       return await work()
     } catch (error) {

@@ -3,16 +3,16 @@ import type { Tool, ToolContext } from '../../ports/tool.ts'
 import { failure } from '../define-tool.ts'
 
 /**
- * Without a sandbox a command can do what the server can. People of the organization that runs the server may decide to
- * live with that; it is not for them to decide that other organizations have the machine, too.
+ * Without a sandbox a command can do what the server can. The operator may accept that for the default organization,
+ * but other organizations (tenants) must not get access to the machine.
  */
 export const forOwnOrganization = (tool: Tool): Tool => ({
   ...tool,
-  run: async (input, context) => (isOwn(context) ? tool.run(input, context) : failure(REFUSED)),
+  run: async (input, context) => (isDefaultOrganization(context) ? tool.run(input, context) : failure(REFUSED)),
 })
 
-const isOwn = ({ organizationId = DEFAULT_ORGANIZATION }: ToolContext): boolean =>
+const isDefaultOrganization = ({ organizationId = DEFAULT_ORGANIZATION }: ToolContext): boolean =>
   organizationId === DEFAULT_ORGANIZATION
 
 const REFUSED =
-  'This server has no sandbox (HOLDFAST_SANDBOX=local), so commands and files are for agents of its own organization only. Nothing happened.'
+  'This server has no sandbox (HOLDFAST_SANDBOX=local), so only agents of the default organization may use commands and files. Nothing happened.'

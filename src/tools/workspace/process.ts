@@ -35,16 +35,16 @@ type ProcessInput = {
   end_input?: boolean
 }
 
-const USUAL_WAIT_SECONDS = 60
-const USUAL_LINES = 200
+const DEFAULT_WAIT_SECONDS = 60
+const DEFAULT_LINES = 200
 const PAGE_BYTES = 30_000
-/** What is shown of an output nobody named a place in. */
-const GLANCE_BYTES = 4_000
-const OWN_TIME_MS = 60_000
+/** Output shown when the call has no `from`. */
+const TAIL_BYTES = 4_000
+const OVERHEAD_MS = 60_000
 
-/** Everything about processes that are already there. What it is told counts: nothing is remembered between two calls. */
+/** The tool for processes that `shell` started. Stateless: the input says everything. */
 export function processTool({ workspaces, containment, clock, longestWaitSeconds }: ProcessToolDeps): Tool {
-  type Place = {
+  type ProcessTarget = {
     workspace: Workspace
     process: ProcessState
     input: ProcessInput
@@ -52,43 +52,46 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     conversationId: ConversationId
   }
 
-  const shown = async ({ workspace, process }: Pick<Place, 'workspace' | 'process'>, range: OutputRange) => {
+  const readOutput = async (
+    { workspace, process }: Pick<ProcessTarget, 'workspace' | 'process'>,
+    range: OutputRange,
+  ) => {
     const output = await workspace.output(process.processId, range)
-    return { output, words: formatOutput([output], process.processId) }
+    return { output, text: formatOutput([output], process.processId) }
   }
 
-  /** How it is, and what it has printed since `from`. */
-  async function glance(target: Place, process: ProcessState, range: OutputRange): Promise<ToolAnswer> {
-    const { output, words } = await shown({ workspace: target.workspace, process }, range)
+  /** The status, and the output since `from`. */
+  async function showProcess(target: ProcessTarget, process: ProcessState, range: OutputRange): Promise<ToolAnswer> {
+    const { output, text } = await readOutput({ workspace: target.workspace, process }, range)
     const status = `${process.processId}: ${describeStatus(process, clock.now())}`
     const where = `[bytes ${output.from} to ${output.next} of ${output.total}; next: ${output.next}]`
-    return success([status, words, where].filter((part) => part !== '').join('\n'))
+    return success([status, text, where].filter((part) => part !== '').join('\n'))
   }
 
-  const PERFORM: Record<Exclude<Action, 'list'>, (target: Place) => Promise<ToolAnswer>> = {
-    poll: (target) => glance(target, target.process, since(target.input.from)),
+  const ACTION_HANDLERS: Record<Exclude<Action, 'list'>, (target: ProcessTarget) => Promise<ToolAnswer>> = {
+    poll: (target) => showProcess(target, target.process, rangeFrom(target.input.from)),
 
     async wait(target) {
       const { workspace, process, input, signal, conversationId } = target
-      const { timeout_seconds: seconds = USUAL_WAIT_SECONDS } = input
+      const { timeout_seconds: seconds = DEFAULT_WAIT_SECONDS } = input
       const forMs = Math.min(seconds, longestWaitSeconds) * 1_000
-      const seen = process.ending ? process : await followCommand(workspace, process, { clock, signal, forMs })
-      // Whoever has waited for the end need not be woken by it.
-      if (seen.ending && !signal.aborted)
+      const current = process.ending ? process : await followCommand(workspace, process, { clock, signal, forMs })
+      // The turn has seen the end: no wake-up is needed.
+      if (current.ending && !signal.aborted)
         await workspaces.processWatches.remove({ conversationId, processId: process.processId })
-      return glance(target, seen, since(input.from))
+      return showProcess(target, current, rangeFrom(input.from))
     },
 
     async log(target) {
       const { process, input } = target
-      const { lines = USUAL_LINES, from } = input
+      const { lines = DEFAULT_LINES, from } = input
       const range = from === undefined ? { last: PAGE_BYTES } : { from, limit: PAGE_BYTES }
-      const { output, words } = await shown(target, range)
+      const { output, text } = await readOutput(target, range)
       if (from === undefined) {
-        const text = lastLines(words, lines)
-        return success(`${text}\n[the end of ${output.total} bytes; "from" reads from a byte on]`)
+        const tail = lastLines(text, lines)
+        return success(`${tail}\n[the end of ${output.total} bytes; "from" reads from a byte on]`)
       }
-      // Where bytes were no text, the length of the text is not theirs.
+      // With invalid bytes, the length of the text differs from the length of the bytes.
       const cut = output.text.includes('\ufffd') ? output.text : firstLines(output.text, lines)
       const next = cut === output.text ? output.next : from + Buffer.byteLength(cut)
       const more = next < output.total ? `next: ${next}` : `that is all${process.ending ? '' : ' so far'}`
@@ -106,12 +109,12 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
 
     async kill(target) {
       const { workspace, process, conversationId } = target
-      // Whoever ends it knows that it has ended.
+      // The turn ends the process itself: no wake-up is needed.
       await workspaces.processWatches.remove({ conversationId, processId: process.processId })
       const ended = process.ending
         ? process
         : await retryWhileUnavailable(() => workspace.kill(process.processId, 'asked'), clock)
-      return glance(target, ended, { last: GLANCE_BYTES })
+      return showProcess(target, ended, { last: TAIL_BYTES })
     },
 
     async notify({ process, conversationId }) {
@@ -130,28 +133,28 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     const workspace = await retryWhileUnavailable(() => workspaces.find(conversationId), clock)
     if (!workspace) return input.action === 'list' ? success(NOTHING_YET) : failure(NOTHING_YET)
     const all = await retryWhileUnavailable(() => workspace.processes(), clock)
-    if (input.action === 'list') return success(listed(all, clock.now()))
+    if (input.action === 'list') return success(listProcesses(all, clock.now()))
     if (input.process_id === undefined)
-      return failure(`${input.action} needs a process_id. ${present(all, clock.now())}`)
+      return failure(`${input.action} needs a process_id. ${listRecent(all, clock.now())}`)
     const process = all.find(({ processId }) => processId === input.process_id)
-    if (!process) return failure(`There is no process "${input.process_id}" here. ${present(all, clock.now())}`)
-    return PERFORM[input.action]({ workspace, process, input, signal, conversationId })
+    if (!process) return failure(`There is no process "${input.process_id}" here. ${listRecent(all, clock.now())}`)
+    return ACTION_HANDLERS[input.action]({ workspace, process, input, signal, conversationId })
   }
 
   return defineTool<ProcessInput>({
     name: 'process',
     description: describe(longestWaitSeconds),
     inputSchema: schema(longestWaitSeconds),
-    // Text that was written may have been written: nothing else here is different when it is done twice.
+    // Only `write` must not happen twice; every other action can be repeated.
     effects: 'verifiable',
     needsApproval: false,
-    // What is written may be for any program: only what is a command line is judged as one.
+    // The input may be for any program, so one that cannot be read as a command line is not suspicious.
     asksFor({ action, input = '' }) {
       if (action !== 'write') return undefined
       const why = findDestruction(input)
       return why !== undefined && why !== UNREADABLE ? why : containment === 'local' ? NO_SANDBOX : undefined
     },
-    timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
+    timeoutMs: longestWaitSeconds * 1_000 + OVERHEAD_MS,
     run: async (input, { conversationId, signal }) => {
       try {
         return await perform(input, conversationId, signal)
@@ -166,8 +169,8 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
 
 const NOTHING_YET = 'Nothing has run in this conversation yet. The tool shell starts something.'
 
-const since = (from: number | undefined): OutputRange =>
-  from === undefined ? { last: GLANCE_BYTES } : { from, limit: PAGE_BYTES }
+const rangeFrom = (from: number | undefined): OutputRange =>
+  from === undefined ? { last: TAIL_BYTES } : { from, limit: PAGE_BYTES }
 
 function firstLines(text: string, count: number): string {
   let end = -1
@@ -178,21 +181,21 @@ function firstLines(text: string, count: number): string {
   return text.slice(0, end + 1)
 }
 
-const MOST_LISTED = 50
-const SHOWN_COMMAND = 100
+const MAX_LISTED = 50
+const MAX_COMMAND_CHARACTERS = 100
 
-function listed(all: readonly ProcessState[], now: number): string {
+function listProcesses(all: readonly ProcessState[], now: number): string {
   if (all.length === 0) return NOTHING_YET
-  const lines = all.slice(-MOST_LISTED).map((process) => {
+  const lines = all.slice(-MAX_LISTED).map((process) => {
     const line = process.command.replaceAll('\n', ' ')
-    const command = line.length > SHOWN_COMMAND ? `${line.slice(0, SHOWN_COMMAND)}…` : line
+    const command = line.length > MAX_COMMAND_CHARACTERS ? `${line.slice(0, MAX_COMMAND_CHARACTERS)}…` : line
     return `${process.processId}  ${describeStatus(process, now)}, ${process.outputBytes} bytes of output: ${command}`
   })
   const older = all.length - lines.length
   return [...(older > 0 ? [`[${older} older ones are left out]`] : []), ...lines].join('\n')
 }
 
-function present(all: readonly ProcessState[], now: number): string {
+function listRecent(all: readonly ProcessState[], now: number): string {
   if (all.length === 0) return NOTHING_YET
   const recent = all.slice(-10).map((process) => `${process.processId} (${describeStatus(process, now)})`)
   return `There are: ${recent.join('; ')}.`
@@ -202,7 +205,7 @@ const describe = (longest: number): string =>
   [
     'Looks after commands that `shell` started in this conversation. list: all of them. poll: how one is and what it has',
     'printed; give the `next` of the last answer as `from` to see only what is new. wait: until it ends, at most',
-    `timeout_seconds (usually ${USUAL_WAIT_SECONDS}, at most ${longest}). log: its output, the last ${USUAL_LINES} lines, or`,
+    `timeout_seconds (usually ${DEFAULT_WAIT_SECONDS}, at most ${longest}). log: its output, the last ${DEFAULT_LINES} lines, or`,
     'from the byte `from` on. write: `input` for it, as it stands (end lines with \\n); end_input closes it. kill: ends it',
     'and everything it started. notify: a new turn starts when it ends.',
   ].join(' ')

@@ -31,12 +31,12 @@ export const readFile = (workspaces: Workspaces): Tool =>
     },
     effects: 'none',
     parallel: true,
-    // More than one answer of the workspace with its line numbers.
+    // Larger than one answer of the workspace with line numbers.
     outputLimit: 120_000,
     run: ({ path, from_line, lines }, context) =>
       askFiles<ReadFile>(workspaces, context, {
         ask: (files) => files.read(path, defined({ from: from_line, count: lines })),
-        describe: (file) => shownFile(path, file),
+        describe: (file) => formatFile(path, file),
         isChange: false,
       }),
   })
@@ -47,7 +47,7 @@ const ENDING_NOTES: Record<ReadFile['lineEnding'], string> = {
   mixed: 'some lines end in CRLF and some in LF, which edits keep',
 }
 
-function shownFile(path: string, file: ReadFile): string {
+function formatFile(path: string, file: ReadFile): string {
   if (file.totalLines === 0) return `[${path} is empty]`
   if (file.lines === 0) return `[${path} has only ${file.totalLines} lines]`
   const last = file.from + file.lines - 1

@@ -41,7 +41,7 @@ export const searchFiles = (workspaces: Workspaces): Tool =>
             ignoreCase: ignore_case ?? false,
             ...defined({ path, glob }),
           }),
-        describe: shownMatches,
+        describe: formatMatches,
         isChange: false,
       })
       return unlessStopped(context.signal, found)
@@ -53,18 +53,18 @@ const CUT_NOTES: Record<NonNullable<FileSearchResult['cutBy']>, string> = {
   time: 'the time was over before everything was searched: give a path or a glob, or a simpler pattern',
 }
 
-function shownMatches({ matches, cutBy }: FileSearchResult): string {
-  const lines = matches.map(({ path, line, text }) => `${shownPath(path)}:${line}: ${text}`)
+function formatMatches({ matches, cutBy }: FileSearchResult): string {
+  const lines = matches.map(({ path, line, text }) => `${formatPath(path)}:${line}: ${text}`)
   const note = cutBy && `[${CUT_NOTES[cutBy]}]`
   if (lines.length === 0) return note ? `Nothing was found so far. ${note}` : 'Nothing was found.'
   return [...lines, ...(note ? [note] : [])].join('\n')
 }
 
-/** A name that holds a line break must not look like a match of its own. */
+/** A file name with a line break must not look like another match. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-const shownPath = (path: string): string => (/[\x00-\x1f]/.test(path) ? JSON.stringify(path) : path)
+const formatPath = (path: string): string => (/[\x00-\x1f]/.test(path) ? JSON.stringify(path) : path)
 
-/** A search ends by itself before long; whoever stops the run is not kept waiting for it. */
+/** A cancelled run does not wait for the search, which ends by its own timeout. */
 async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>) {
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof failure>>()
   const stop = () => resolve(failure('The search was stopped.'))

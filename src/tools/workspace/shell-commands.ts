@@ -8,19 +8,19 @@ import {
   type Word,
 } from './shell-words.ts'
 
-/** One program, builtin or function as it would be called, wherever in a command line it stands. */
+/** A call of a program, builtin or function, anywhere in a command line. */
 export type Command = {
   words: Word[]
   redirections: Redirection[]
-  /** A pipe stands somewhere before it, so it may read what another command writes. */
+  /** It comes after a pipe, so it may read the output of another command. */
   isFed: boolean
 }
 
 export type Redirection = {
-  /** Without the number before it. */
+  /** Without its descriptor number. */
   operator: string
   target: Word
-  /** Of a here-document. */
+  /** The text of a here-document. */
   body?: { text: string; isLiteral: boolean }
 }
 
@@ -28,14 +28,14 @@ type ShellFunction = { name: string; body: Command[]; startsItself: boolean }
 
 type ParsedScript = { type: 'read'; commands: Command[]; functions: ShellFunction[] } | { type: 'unreadable' }
 
-/** Substitutions within substitutions; people need three. */
-const DEEPEST = 40
+/** Nesting of substitutions; real commands need three. */
+const MAX_NESTING = 40
 /** Commands in one command line. */
-const MOST = 2_000
+const MAX_COMMANDS = 2_000
 
 /**
- * Every command a script names, in the order they stand: those in substitutions, subshells, loops and functions too. How
- * `if` belongs to `fi` is not of interest here, so it is not checked.
+ * All commands of a script in order, including those in substitutions, subshells, loops and functions. Whether `if` and
+ * `fi` match is not checked.
  */
 export function parseScript(text: string): ParsedScript {
   const reading: Reading = { commands: [], functions: [], hereDocuments: [], hasPipe: false }
@@ -43,7 +43,7 @@ export function parseScript(text: string): ParsedScript {
     readList({ text, at: 0, depth: 0 }, reading, 'end')
     return { type: 'read', commands: reading.commands, functions: reading.functions }
   } catch (error) {
-    // What is nested too deeply for us is nested too deeply for people.
+    // A stack overflow: such a command is not readable for a person either.
     if (error instanceof Unreadable || error instanceof RangeError) return { type: 'unreadable' }
     throw error
   }
@@ -52,22 +52,22 @@ export function parseScript(text: string): ParsedScript {
 type Reading = {
   commands: Command[]
   functions: ShellFunction[]
-  /** Announced on this line; their texts begin on the next. */
+  /** Here-documents declared on this line; their texts begin on the next. */
   hereDocuments: { redirection: Redirection; isQuoted: boolean; stripsTabs: boolean }[]
   hasPipe: boolean
 }
 
-/** Words that stand before a command without being one. */
+/** Reserved words that precede a command. */
 const BEFORE_COMMAND = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{'])
-/** Builtins that take assignments as their words. */
+/** Builtins that take assignments as arguments. */
 const DECLARES = new Set(['declare', 'typeset', 'local', 'export', 'readonly'])
-/** Words that stand alone. */
+/** Reserved words that stand alone. */
 const ALONE = new Set(['fi', 'done', '}', 'esac'])
 
 type Until = 'end' | ')' | '}' | 'case'
 
 function readList(cursor: Cursor, reading: Reading, until: Until): void {
-  if (cursor.depth >= DEEPEST) throw new Unreadable('too many commands within each other')
+  if (cursor.depth >= MAX_NESTING) throw new Unreadable('too many commands within each other')
   cursor.depth += 1
   readCommands(cursor, reading, until)
   cursor.depth -= 1
@@ -111,7 +111,7 @@ function skipNewlines(cursor: Cursor, reading: Reading): void {
   }
 }
 
-/** A comment is blank too. */
+/** Comments count as blanks. */
 function skipBlanks(cursor: Cursor): void {
   for (;;) {
     const rest = cursor.text.slice(cursor.at, cursor.at + 2)
@@ -138,14 +138,14 @@ function readParenthesis(cursor: Cursor, reading: Reading): void {
   }
 }
 
-/** Words that close what is being read. */
+/** Words that close the current list. */
 const CLOSES: Partial<Record<Until, string>> = { '}': '}', case: 'esac' }
 
-/** At the first character of a command. `closed`: it was the word that ends the list. */
+/** Starts at the first character of a command. `closed`: the word ended the list. */
 function readCommand(cursor: Cursor, reading: Reading, until: Until): 'read' | 'closed' {
   const command: Command = { words: [], redirections: [], isFed: reading.hasPipe }
   const nested = nestedIn(reading)
-  const begin = cursor.at
+  const start = cursor.at
   for (;;) {
     skipBlanks(cursor)
     if (readRedirection(cursor, reading, command)) continue
@@ -165,7 +165,7 @@ function readCommand(cursor: Cursor, reading: Reading, until: Until): 'read' | '
     const word = readWord(cursor, nested)
     if (isFirst && word.isPlain && word.isLiteral) {
       if (word.text === CLOSES[until]) return 'closed'
-      // The list of a group ends with its own brace and not with that of a group inside.
+      // The list of a group ends with its own brace, not with that of a nested group.
       if (word.text === '{' && until === '}') {
         readList(cursor, reading, '}')
         return 'read'
@@ -176,13 +176,13 @@ function readCommand(cursor: Cursor, reading: Reading, until: Until): 'read' | '
     }
     command.words.push(word)
   }
-  if (cursor.at === begin) throw new Unreadable('nothing that can be read')
-  if (reading.commands.length >= MOST) throw new Unreadable('more commands than anybody reads')
+  if (cursor.at === start) throw new Unreadable('nothing that can be read')
+  if (reading.commands.length >= MAX_COMMANDS) throw new Unreadable('too many commands')
   if (command.words.length > 0 || command.redirections.length > 0) reading.commands.push(command)
   return 'read'
 }
 
-/** True where the word opens something that is written in a way of its own, which is then read. */
+/** Reads a construct with its own syntax, such as `for` or `case`; true if the word opens one. */
 function readCompound(cursor: Cursor, reading: Reading, word: string): boolean {
   const nested = nestedIn(reading)
   switch (word) {
@@ -190,7 +190,7 @@ function readCompound(cursor: Cursor, reading: Reading, word: string): boolean {
     case 'select':
       skipBlanks(cursor)
       if (cursor.text.startsWith('((', cursor.at)) skipArithmetic(cursor, nested)
-      // The words it goes through run nothing themselves, apart from the substitutions in them.
+      // The words of a loop run nothing except their substitutions.
       else readWords(cursor, nested)
       return true
     case 'case':
@@ -248,13 +248,13 @@ function readCase(cursor: Cursor, reading: Reading): void {
     cursor.at += 1
     readList(cursor, reading, 'case')
     const end = /^;(;&?|&)/.exec(cursor.text.slice(cursor.at, cursor.at + 3))
-    // Without it `esac` was read, which ended the list.
+    // Otherwise `esac` was read, which ended the list.
     if (!end) return
     cursor.at += end[0].length
   }
 }
 
-/** `[[ … ]]` compares; only substitutions in it run something. */
+/** `[[ … ]]` compares; only its substitutions run something. */
 function readTest(cursor: Cursor, nested: ReadNested): void {
   for (;;) {
     skipBlanks(cursor)
@@ -270,7 +270,7 @@ function readTest(cursor: Cursor, nested: ReadNested): void {
 function readFunction(cursor: Cursor, reading: Reading, name: string): void {
   skipNewlines(cursor, reading)
   const before = reading.commands.length
-  const begin = cursor.at
+  const start = cursor.at
   const char = cursor.text[cursor.at]
   if (char === '(') readParenthesis(cursor, reading)
   else if (char === '{') {
@@ -278,7 +278,7 @@ function readFunction(cursor: Cursor, reading: Reading, name: string): void {
     readList(cursor, reading, '}')
   } else throw new Unreadable('a function without a body')
   const body = reading.commands.slice(before)
-  const text = cursor.text.slice(begin, cursor.at)
+  const text = cursor.text.slice(start, cursor.at)
   const isCalled = body.some(({ words }) => words[0]?.text === name)
   reading.functions.push({ name, body, startsItself: isCalled && /[|&]/.test(text) })
 }
@@ -327,7 +327,7 @@ function readRedirection(cursor: Cursor, reading: Reading, command: Command): bo
   return true
 }
 
-/** At the beginning of a line, or at the end of all: one that was never closed ends there. */
+/** Starts at the beginning of a line. A here-document that is not closed ends with the text. */
 function takeHereDocuments(cursor: Cursor, reading: Reading): void {
   for (const { redirection, isQuoted, stripsTabs } of reading.hereDocuments.splice(0)) {
     const lines: string[] = []
@@ -335,9 +335,9 @@ function takeHereDocuments(cursor: Cursor, reading: Reading): void {
       const end = cursor.text.indexOf('\n', cursor.at)
       const line = cursor.text.slice(cursor.at, end < 0 ? undefined : end)
       cursor.at = end < 0 ? cursor.text.length : end + 1
-      const said = stripsTabs ? line.replace(/^\t+/, '') : line
-      if (said === redirection.target.text) break
-      lines.push(said)
+      const stripped = stripsTabs ? line.replace(/^\t+/, '') : line
+      if (stripped === redirection.target.text) break
+      lines.push(stripped)
     }
     const text = lines.join('\n')
     const isLiteral = isQuoted || readHereDocument(text, cursor.depth, nestedIn(reading))

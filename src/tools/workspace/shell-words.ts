@@ -1,15 +1,15 @@
 /**
- * The words of a shell command line as the shell would see them: quotes and escapes taken away, what is expanded only when
- * it runs marked as unknown. Nothing is expanded here, and nothing is looked up.
+ * A word of a shell command line as the shell sees it: without quotes and escapes, with expansions marked as unknown.
+ * Nothing is expanded here.
  */
 export type Word = {
-  /** `UNKNOWN` stands where an expansion is, `PATTERN` where a character matches file names. */
+  /** `UNKNOWN` marks an expansion, `PATTERN` a wildcard for file names. */
   text: string
-  /** It says the same whenever it runs. */
+  /** It has no expansion or wildcard. */
   isLiteral: boolean
-  /** It may turn out to be an option, or several words. */
+  /** It may expand to an option, or to several words. */
   isOpen: boolean
-  /** Written without quotes: only such a word can be `then` or `}`. */
+  /** Without quotes: only such a word can be a reserved word such as `then` or `}`. */
   isPlain: boolean
   /** `<(…)`: the output of a command in place of a file. */
   isProcess: boolean
@@ -18,13 +18,13 @@ export type Word = {
 export const UNKNOWN = '\u0000'
 export const PATTERN = '\u0001'
 
-/** Where the reading is. Substitutions are read in place, with the same cursor. */
+/** The parser's position. Substitutions are read in place, with the same cursor. */
 export type Cursor = { text: string; at: number; depth: number }
 
-/** Reads the commands of a substitution, from behind its opening parenthesis to its closing one. */
+/** Reads the commands of a substitution, from after its opening parenthesis to its closing one. */
 export type ReadNested = (cursor: Cursor) => void
 
-/** What is no shell we know. Never leaves this folder. */
+/** Syntax this parser does not know. Caught inside this folder. */
 export class Unreadable extends Error {}
 
 const ENDS_WORD = ' \t\n;&|()<>'
@@ -46,7 +46,7 @@ export function readWord(cursor: Cursor, nested: ReadNested): Word {
     } else if (char === undefined || ENDS_WORD.includes(char)) return word
     else if (char === "'") {
       word.isPlain = false
-      word.text += upTo(cursor, "'")
+      word.text += readUntil(cursor, "'")
     } else if (char === '"') {
       word.isPlain = false
       cursor.at += 1
@@ -66,7 +66,7 @@ export function readWord(cursor: Cursor, nested: ReadNested): Word {
     ) {
       cursor.at += 1
       addPattern(word)
-    } else if (char === '{' && BRACES.test(cursor.text.slice(cursor.at, cursor.at + LONGEST_BRACES))) {
+    } else if (char === '{' && BRACES.test(cursor.text.slice(cursor.at, cursor.at + MAX_BRACES))) {
       cursor.at += 1
       addUnknown(word, 'split')
     } else {
@@ -76,14 +76,14 @@ export function readWord(cursor: Cursor, nested: ReadNested): Word {
   }
 }
 
-/** `[a-z]` matches file names; a bracket that is not closed in its word is only itself. */
+/** `[a-z]` matches file names; a bracket that is not closed in its word is literal. */
 const SET = /^\[[^\s]+\]/
 
 /** `{a,b}` and `{1..9}` become several words. */
 const BRACES = /^\{[^\s{}]*(,|\.\.)[^\s]*\}/
-const LONGEST_BRACES = 300
+const MAX_BRACES = 300
 
-/** A text in which only `$` and backticks mean something, such as a here-document; true where nothing is expanded in it. */
+/** Reads a text in which only `$` and backticks expand, such as a here-document; true if it has no expansion. */
 export function readHereDocument(text: string, depth: number, nested: ReadNested): boolean {
   const word: Word = { text: '', isLiteral: true, isOpen: false, isPlain: false, isProcess: false }
   const cursor = { text, at: 0, depth }
@@ -108,7 +108,7 @@ function addPattern(word: Word): void {
   word.isLiteral = false
 }
 
-function upTo(cursor: Cursor, quote: string): string {
+function readUntil(cursor: Cursor, quote: string): string {
   const end = cursor.text.indexOf(quote, cursor.at + 1)
   if (end < 0) throw new Unreadable('a quote is never closed')
   const inside = cursor.text.slice(cursor.at + 1, end)
@@ -161,7 +161,7 @@ function readExpansion(cursor: Cursor, word: Word, { nested, quoted }: Expansion
     cursor.at += 1
     skipBraced(cursor, nested)
   } else {
-    const name = VARIABLE.exec(cursor.text.slice(cursor.at + 1, cursor.at + LONGEST_NAME))
+    const name = VARIABLE.exec(cursor.text.slice(cursor.at + 1, cursor.at + MAX_NAME))
     cursor.at += 1
     if (!name) {
       word.text += '$'
@@ -173,7 +173,7 @@ function readExpansion(cursor: Cursor, word: Word, { nested, quoted }: Expansion
 }
 
 const VARIABLE = /^([A-Za-z_]\w*|[0-9@*#?$!-])/
-const LONGEST_NAME = 200
+const MAX_NAME = 200
 
 function readBackticks(cursor: Cursor, word: Word, { nested, quoted }: ExpansionOptions): void {
   let inside = ''
@@ -193,23 +193,23 @@ function readBackticks(cursor: Cursor, word: Word, { nested, quoted }: Expansion
   addUnknown(word, quoted ? 'whole' : 'split')
 }
 
-/** At the first of two parentheses. A subshell that begins with another one looks the same; it is not read twice to see. */
+/** Starts at the first of two parentheses. `((` that opens nested subshells is refused as unreadable. */
 export function skipArithmetic(cursor: Cursor, nested: ReadNested): void {
   skipBalanced(cursor, nested)
-  if (cursor.text[cursor.at - 2] !== ')') throw new Unreadable('two parentheses that are no arithmetic')
+  if (cursor.text[cursor.at - 2] !== ')') throw new Unreadable('two parentheses that are not arithmetic')
 }
 
-/** At an opening parenthesis: to behind the one that closes it. */
+/** From an opening parenthesis to after its closing one. */
 function skipBalanced(cursor: Cursor, nested: ReadNested): void {
   skipWithin(cursor, { open: '(', close: ')', nested })
 }
 
-/** At the brace of `${…}`. */
+/** Starts at the brace of `${…}`. */
 function skipBraced(cursor: Cursor, nested: ReadNested): void {
   skipWithin(cursor, { open: '{', close: '}', nested })
 }
 
-/** Only what may run a command matters inside. */
+/** Inside, only substitutions that run a command matter. */
 function skipWithin(
   cursor: Cursor,
   { open, close, nested }: { open: string; close: string; nested: ReadNested },
@@ -219,7 +219,7 @@ function skipWithin(
   for (;;) {
     const char = cursor.text[cursor.at]
     if (char === undefined) throw new Unreadable(`a ${open} is never closed`)
-    if (char === "'" && open === '(') upTo(cursor, "'")
+    if (char === "'" && open === '(') readUntil(cursor, "'")
     else if (char === '"') {
       cursor.at += 1
       readDoubleQuoted(cursor, inside, nested)
@@ -237,7 +237,7 @@ function skipWithin(
 
 const ANSI: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\u0007', b: '\b', e: '\u001b', f: '\f', v: '\v' }
 
-/** At the quote of `$'…'`. */
+/** Starts at the quote of `$'…'`. */
 function readAnsiQuoted(cursor: Cursor): string {
   let inside = ''
   cursor.at += 1

@@ -16,56 +16,64 @@ type ShellToolDeps = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
-  /** What `timeout_seconds` may be at most. */
+  /** Maximum of `timeout_seconds`. */
   longestWaitSeconds: number
 }
 
 type ShellInput = { command: string; timeout_seconds?: number; background?: boolean; notify?: boolean }
 
-const USUAL_WAIT_SECONDS = 120
-/** How long a background command is looked at before it is left alone: what fails at once is seen at once. */
+const DEFAULT_WAIT_SECONDS = 120
+/** How long a background command is watched first, so that an immediate failure is reported. */
 const FIRST_LOOK_MS = 700
-/** Of a longer output the model sees the beginning and the end. */
+/** The model sees the beginning and the end of a longer output. */
 const HEAD_BYTES = 8_000
 const TAIL_BYTES = 20_000
-/** Beside the command itself: making the workspace, ending what was cancelled. */
-const OWN_TIME_MS = 120_000
+/** Time beside the command itself: creating the workspace, ending a cancelled command. */
+const OVERHEAD_MS = 120_000
 
 /**
- * Runs a command in the conversation's workspace. The key of the call is the key of the process, so whoever takes over
- * after a crash finds it: it is never run twice, and its end is told as if nothing had happened.
+ * Runs a command in the conversation's workspace. The idempotency key of the call is the key of the process, so the
+ * worker that takes over after a crash finds it: the command never runs twice, and its result is reported as usual.
  *
- * What is written out as destruction waits for a person (`destructive-commands.ts`), and outside of a sandbox every command
- * does. That is the guard of the input: an agent whose settings say that `shell` asks nobody has it all the same.
+ * A destructive command needs approval (`destructive-commands.ts`); without a sandbox every command does. This depends
+ * on the input, so it applies even to an agent whose settings exempt `shell` from approval.
  */
 export function shell({ workspaces, containment, clock, longestWaitSeconds }: ShellToolDeps): Tool {
   const isLocal = containment === 'local'
 
-  /** What came of a process that was begun, however often this is asked. */
-  async function conclude(workspace: Workspace, begun: ProcessState, asked: ShellCall): Promise<ToolAnswer> {
-    const { input, context } = asked
-    const { timeout_seconds: seconds = USUAL_WAIT_SECONDS, background = false, notify = false } = input
-    const spentMs = clock.now() - begun.startedAt
+  /** Waits for a started process and describes the result. Repeatable. */
+  async function waitAndAnswer(workspace: Workspace, started: ProcessState, call: ShellCall): Promise<ToolAnswer> {
+    const { input, context } = call
+    const { timeout_seconds: seconds = DEFAULT_WAIT_SECONDS, background = false, notify = false } = input
+    const spentMs = clock.now() - started.startedAt
     const forMs = (background ? FIRST_LOOK_MS : Math.min(seconds, longestWaitSeconds) * 1_000) - spentMs
     const { signal, progress, conversationId } = context
-    const seen = begun.ending ? begun : await followCommand(workspace, begun, { clock, signal, forMs, progress })
-    if (seen.ending) return told(workspace, seen)
-    if (signal.aborted) return stopped(workspace, seen, signal)
-    const left = seen.background ? seen : await retryWhileUnavailable(() => workspace.detach(seen.processId), clock)
-    if (left.ending) return told(workspace, left)
+    const current = started.ending
+      ? started
+      : await followCommand(workspace, started, { clock, signal, forMs, progress })
+    if (current.ending) return toAnswer(workspace, current)
+    if (signal.aborted) return stopped(workspace, current, signal)
+    const left = current.background
+      ? current
+      : await retryWhileUnavailable(() => workspace.detach(current.processId), clock)
+    if (left.ending) return toAnswer(workspace, left)
     if (notify) await workspaces.processWatches.add({ conversationId, processId: left.processId })
-    return told(workspace, left, runsOn(left, { isAwaited: notify, seconds: background ? undefined : seconds }))
+    return toAnswer(
+      workspace,
+      left,
+      describeRunning(left, { isAwaited: notify, seconds: background ? undefined : seconds }),
+    )
   }
 
   async function stopped(workspace: Workspace, { processId }: ProcessState, signal: AbortSignal): Promise<ToolAnswer> {
-    // Nobody hears this: the command goes on, and the next process asks `verify` about it.
+    // This answer is discarded: the command continues, and the next worker calls `verify`.
     if (signal.reason === 'shutdown') return { status: 'unknown', output: 'The server stopped; the command runs on.' }
     const why = signal.reason === 'timeout' ? 'timed-out' : 'cancelled'
-    return told(workspace, await retryWhileUnavailable(() => workspace.kill(processId, why), clock))
+    return toAnswer(workspace, await retryWhileUnavailable(() => workspace.kill(processId, why), clock))
   }
 
-  async function told(workspace: Workspace, process: ProcessState, more?: string): Promise<ToolAnswer> {
-    const output = await shownOutput(workspace, process, clock)
+  async function toAnswer(workspace: Workspace, process: ProcessState, more?: string): Promise<ToolAnswer> {
+    const output = await readOutput(workspace, process, clock)
     const status = `[process ${process.processId}: ${describeStatus(process, clock.now())}${more ? `. ${more}` : ''}]`
     const isGood = !process.ending || isSuccess(process)
     return { status: isGood ? 'success' : 'error', output: output === '' ? status : `${output}\n${status}` }
@@ -78,8 +86,8 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     effects: 'verifiable',
     needsApproval: isLocal,
     asksFor: ({ command }) => findDestruction(command) ?? (isLocal ? NO_SANDBOX : undefined),
-    // It answers by itself long before.
-    timeoutMs: longestWaitSeconds * 1_000 + OWN_TIME_MS,
+    // The tool itself answers long before this timeout.
+    timeoutMs: longestWaitSeconds * 1_000 + OVERHEAD_MS,
     run: async (input, context) => {
       const { conversationId, idempotencyKey: key, runId, signal } = context
       let hasBegun = false
@@ -88,8 +96,8 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
         if (signal.aborted) return failure('Stopped before the command began. It did not run.')
         hasBegun = true
         const request = { key, runId, command: input.command, background: input.background ?? false }
-        const begun = await retryWhileUnavailable(() => workspace.start(request), clock)
-        return await conclude(workspace, begun, { input, context })
+        const started = await retryWhileUnavailable(() => workspace.start(request), clock)
+        return await waitAndAnswer(workspace, started, { input, context })
       } catch (error) {
         if (!(error instanceof WorkspaceError)) throw error
         if (!hasBegun || error.fault === 'gone') return failure(error.message)
@@ -99,9 +107,9 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     verify: async (input, context) => {
       const { conversationId, idempotencyKey: key } = context
       const workspace = await retryWhileUnavailable(() => workspaces.find(conversationId), clock)
-      const begun = workspace && (await retryWhileUnavailable(() => workspace.findByKey(key), clock))
-      if (!begun) return { type: 'not-done' }
-      return { type: 'done', answer: await conclude(workspace, begun, { input, context }) }
+      const started = workspace && (await retryWhileUnavailable(() => workspace.findByKey(key), clock))
+      if (!started) return { type: 'not-done' }
+      return { type: 'done', answer: await waitAndAnswer(workspace, started, { input, context }) }
     },
   })
 }
@@ -110,7 +118,7 @@ type ShellCall = { input: ShellInput; context: ToolContext }
 
 const MAY_HAVE_RUN = 'The command may or may not have run; process {"action":"list"} tells as soon as it can be asked.'
 
-async function shownOutput(workspace: Workspace, { processId }: ProcessState, clock: Clock): Promise<string> {
+async function readOutput(workspace: Workspace, { processId }: ProcessState, clock: Clock): Promise<string> {
   const read = (range: Parameters<Workspace['output']>[1]) =>
     retryWhileUnavailable(() => workspace.output(processId, range), clock)
   const head = await read({ from: 0, limit: HEAD_BYTES })
@@ -121,7 +129,7 @@ async function shownOutput(workspace: Workspace, { processId }: ProcessState, cl
   return formatOutput([head, tail], processId)
 }
 
-function runsOn(
+function describeRunning(
   { processId }: ProcessState,
   { isAwaited, seconds }: { isAwaited: boolean; seconds: number | undefined },
 ): string {
@@ -137,7 +145,7 @@ const describe = (longest: number, isLocal: boolean): string =>
   [
     'Runs a command with bash in the workspace of this conversation. Working directory, environment and files stay from',
     'one command to the next. Answers with the output of both streams and the exit code. A command that is not over after',
-    `timeout_seconds (usually ${USUAL_WAIT_SECONDS}, at most ${longest}) is not ended: it moves to the background and the`,
+    `timeout_seconds (usually ${DEFAULT_WAIT_SECONDS}, at most ${longest}) is not ended: it moves to the background and the`,
     'answer has its process id, for the tool `process`. background: true answers at once, for servers and long work; such a',
     'command has a copy of the working directory and environment. notify: true starts a new turn when a command ends in',
     'the background.',

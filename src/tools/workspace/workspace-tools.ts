@@ -10,18 +10,18 @@ export type WorkspaceToolDeps = {
   workspaces: Workspaces
   containment: Containment
   clock: Clock
-  /** How long one call may wait for a command. */
+  /** The longest wait of one call. */
   longestWaitSeconds?: number
 }
 
-const LONGEST_WAIT_SECONDS = 600
+const MAX_WAIT_SECONDS = 600
 
-/** What an agent can do on this machine, inside its conversation's workspace. None is attached unless asked for. */
-export function workspaceTools({ longestWaitSeconds = LONGEST_WAIT_SECONDS, ...parts }: WorkspaceToolDeps): Tool[] {
+/** Tools that work in a conversation's workspace. None is attached by default. */
+export function workspaceTools({ longestWaitSeconds = MAX_WAIT_SECONDS, ...deps }: WorkspaceToolDeps): Tool[] {
   const tools = [
-    shell({ ...parts, longestWaitSeconds }),
-    processTool({ ...parts, longestWaitSeconds }),
-    ...fileTools(parts.workspaces),
+    shell({ ...deps, longestWaitSeconds }),
+    processTool({ ...deps, longestWaitSeconds }),
+    ...fileTools(deps.workspaces),
   ]
-  return parts.containment === 'local' ? tools.map(forOwnOrganization) : tools
+  return deps.containment === 'local' ? tools.map(forOwnOrganization) : tools
 }

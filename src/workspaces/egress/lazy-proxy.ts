@@ -4,13 +4,13 @@ import type { WorkspacesOptions } from '../workspaces-options.ts'
 import type { RunningProxy } from './proxy.ts'
 
 export type LazyProxy = {
-  /** What sandboxes see of it; undefined where there is none. */
+  /** The folder that sandboxes see, with the proxy's socket; undefined where egress is disabled. */
   folder: string | undefined
   open(): Promise<void>
   close(): Promise<void>
 }
 
-/** Opened with the first workspace that is used, by each process that uses one. */
+/** Starts the proxy when the first workspace is used, once in each process. */
 export function newLazyProxy({
   folder: root,
   sandbox,
@@ -18,13 +18,13 @@ export function newLazyProxy({
   resolve,
   report,
 }: WorkspacesOptions): LazyProxy {
-  const isThere = sandbox.containment === 'bubblewrap' && sandbox.egress.length > 0
+  const isEnabled = sandbox.containment === 'bubblewrap' && sandbox.egress.length > 0
   const folder = join(root, '.egress')
   let proxy: Promise<RunningProxy> | undefined
 
-  async function begin(): Promise<RunningProxy> {
+  async function start(): Promise<RunningProxy> {
     try {
-      // Loaded only where there is a way out: Node's HTTP server would be a tenth of a cold start.
+      // Loaded only where egress is enabled: Node's HTTP server would be a tenth of a cold start.
       const { newProxy } = await import('./proxy.ts')
       const options = { folder, domains: sandbox.egress, isPublicAddress, report }
       return await newProxy({ ...options, ...defined({ resolve }) })
@@ -36,10 +36,10 @@ export function newLazyProxy({
   }
 
   return {
-    folder: isThere ? folder : undefined,
+    folder: isEnabled ? folder : undefined,
     async open() {
-      if (!isThere) return
-      proxy ??= begin()
+      if (!isEnabled) return
+      proxy ??= start()
       await proxy
     },
     async close() {

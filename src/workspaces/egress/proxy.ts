@@ -18,9 +18,9 @@ type ProxyOptions = {
 
 export type RunningProxy = { close(): void }
 
-const SILENCE_MS = 300_000
+const IDLE_TIMEOUT_MS = 300_000
 const MAX_CONNECTIONS = 512
-/** What is said between two ends of one connection and goes no further. */
+/** Hop-by-hop headers, which a proxy does not forward. */
 const HOP_BY_HOP = [
   'connection',
   'proxy-connection',
@@ -33,41 +33,47 @@ const HOP_BY_HOP = [
   'upgrade',
 ]
 
-/** The way out of sandboxes: to the names on the list and nowhere else. Names are resolved here, and what was judged is connected to. */
+/**
+ * The egress proxy of sandboxes: reaches only allowed domains. It resolves names itself and connects to the address it
+ * checked.
+ */
 export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { folder, report } = options
   const domains = options.domains.map((text) => {
     const domain = parseDomain(text)
-    if (!domain) throw new Error(`"${text}" in the list of domains (HOLDFAST_EGRESS) is no domain.`)
+    if (!domain)
+      throw new Error(
+        `HOLDFAST_EGRESS: "${text}" is not a domain. Use a name such as example.com, *.example.com or example.com:8080.`,
+      )
     return domain
   })
   const resolve = options.resolve ?? ((host: string) => lookup(host, { all: true }))
 
-  /** The address to connect to, or why not. */
-  async function judge(
+  /** The address to connect to, or the reason for the refusal. */
+  async function authorize(
     target: { host: string; port: number } | undefined,
   ): Promise<{ address: string } | { no: string }> {
-    if (!target) return { no: 'That is no address.' }
+    if (!target) return { no: 'The requested address is not valid.' }
     const { host, port } = target
     if (!isAllowedHost(domains, host, port))
-      return { no: `${host}:${port} is not on the list of domains that may be reached from here (HOLDFAST_EGRESS).` }
+      return { no: `${host}:${port} is not allowed. The operator can add it to HOLDFAST_EGRESS.` }
     const found = await resolve(host).catch(() => [])
     const [first] = found
     if (!first) return { no: `The name ${host} could not be resolved.` }
     if (!found.every(({ address }) => options.isPublicAddress(address)))
-      return { no: `${host} leads to an address that is not on the public internet.` }
+      return { no: `${host} resolves to an address that is not on the public internet.` }
     return { address: first.address }
   }
 
   const server = createServer((request, response) => {
     void forward(request, response).catch((fault) => {
-      report(fault, 'the proxy of workspaces')
+      report(fault, 'the egress proxy of workspaces')
       response.destroy()
     })
   })
   server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     void tunnel(request, socket, head).catch((fault) => {
-      report(fault, 'the proxy of workspaces')
+      report(fault, 'the egress proxy of workspaces')
       socket.destroy()
     })
   })
@@ -76,7 +82,7 @@ export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
   async function tunnel(request: IncomingMessage, inside: Socket, head: Buffer): Promise<void> {
     inside.on('error', () => inside.destroy())
     const target = parseHostPort(request.url ?? '')
-    const verdict = await judge(target)
+    const verdict = await authorize(target)
     if ('no' in verdict)
       return void inside.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${verdict.no}\n`)
     const outside = connectSocket({ host: verdict.address, port: target!.port })
@@ -89,7 +95,7 @@ export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
       [inside, outside],
       [outside, inside],
     ] as const) {
-      one.setTimeout(SILENCE_MS, () => one.destroy())
+      one.setTimeout(IDLE_TIMEOUT_MS, () => one.destroy())
       one.on('error', () => one.destroy())
       one.on('close', () => other.destroy())
     }
@@ -101,37 +107,37 @@ export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
       url?.protocol === 'http:'
         ? { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80) }
         : undefined
-    const verdict = await judge(target)
+    const verdict = await authorize(target)
     if (!url || 'no' in verdict)
       return void response
         .writeHead(403, { 'content-type': 'text/plain' })
         .end(`${'no' in verdict ? verdict.no : ''}\n`)
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.includes(name)))
-    const asked = httpRequest({
+    const upstream = httpRequest({
       host: verdict.address,
       port: target!.port,
       method: request.method,
       path: `${url.pathname}${url.search}`,
       headers: { ...headers, host: url.host },
-      timeout: SILENCE_MS,
+      timeout: IDLE_TIMEOUT_MS,
       agent: false,
     })
-    asked.on('timeout', () => asked.destroy())
-    asked.on('error', () => {
+    upstream.on('timeout', () => upstream.destroy())
+    upstream.on('error', () => {
       if (response.headersSent) response.destroy()
-      else response.writeHead(502).end('The server there did not answer.\n')
+      else response.writeHead(502).end('The requested server did not answer.\n')
     })
-    asked.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, withoutHops(answer.headers))
+    upstream.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.headers))
       answer.pipe(response)
       answer.on('error', () => response.destroy())
     })
-    response.on('close', () => asked.destroy())
-    request.pipe(asked)
+    response.on('close', () => upstream.destroy())
+    request.pipe(upstream)
   }
 
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  await removeDead(folder)
+  await removeDeadSockets(folder)
   const file = join(folder, `${process.pid}-${randomBytes(4).toString('hex')}.sock`)
   await listenAt(file, server)
   server.unref()
@@ -144,11 +150,11 @@ export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
   }
 }
 
-const withoutHops = (headers: IncomingMessage['headers']) =>
+const withoutHopByHop = (headers: IncomingMessage['headers']) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.includes(name)))
 
-/** Sockets that servers left which were killed. */
-async function removeDead(folder: string): Promise<void> {
+/** Removes sockets left by servers that were killed. */
+async function removeDeadSockets(folder: string): Promise<void> {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)
     const isAlive = await new Promise<boolean>((resolve) => {

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { WorkspaceError, type WorkspaceQuota } from '../../ports/workspaces.ts'
 
-/** As it looks from inside. */
+/** Paths inside the sandbox. */
 export const SANDBOX_PATHS = {
   folder: '/workspace',
   spool: '/spool',
@@ -13,12 +13,12 @@ export const SANDBOX_PATHS = {
 type BwrapOptions = {
   files: string
   spool: string
-  /** The folder with the supervisor's program, and the program that runs it. */
+  /** The folder with the supervisor's program, and the Node binary that runs it. */
   supervisor: string
   node: string
-  /** The folder with the files of /etc that are made up. */
+  /** The folder with the synthetic files of /etc. */
   etc: string
-  /** The folder with the sockets of proxies, where there is a way out. */
+  /** The folder with the proxies' sockets, where egress is enabled. */
   egress?: string
   quota: WorkspaceQuota
   descriptors: { seccomp?: number; info: number; block?: number }
@@ -26,8 +26,8 @@ type BwrapOptions = {
 
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-/** What a program needs of the machine's settings; nothing here tells about its people or holds a secret. */
-const ETC = [
+/** Files of the machine's /etc that programs need; none names its users or holds a secret. */
+const HOST_ETC = [
   'alternatives',
   'ca-certificates',
   'ca-certificates.conf',
@@ -55,9 +55,9 @@ const ETC = [
   'xattr.conf',
 ]
 
-const MADE_UP_ETC = ['passwd', 'group', 'hosts', 'hostname', 'nsswitch.conf'] as const
+const SYNTHETIC_ETC_NAMES = ['passwd', 'group', 'hosts', 'hostname', 'nsswitch.conf'] as const
 
-/** Of /proc: what tells about the machine or changes it. Where the server is root, its sandboxed processes own these files. */
+/** Files of /proc that reveal or change the machine. Where the server is root, sandboxed processes own them. */
 const COVERED_FILES = [
   'kallsyms',
   'kcore',
@@ -82,12 +82,12 @@ const COVERED_FILES = [
 ]
 const COVERED_FOLDERS = ['acpi', 'asound', 'driver', 'scsi', 'tty', 'fs', 'pressure']
 
-/** The parameters of bwrap up to the command. */
-export function bwrapArguments(walls: BwrapOptions): string[] {
-  const { quota, descriptors } = walls
-  requireHidden(walls.files)
-  // Both live in memory; a quarter each leaves room for the processes.
-  const temporary = String(Math.max(1 << 20, Math.floor(quota.memoryBytes / 4)))
+/** The arguments of bwrap, up to the command. */
+export function bwrapArguments(options: BwrapOptions): string[] {
+  const { quota, descriptors } = options
+  requireOutsideSystemFolders(options.files)
+  // Both tmpfs mounts use memory; a quarter of the quota each leaves room for the processes.
+  const tmpfsBytes = String(Math.max(1 << 20, Math.floor(quota.memoryBytes / 4)))
   return [
     '--unshare-user',
     '--unshare-ipc',
@@ -103,18 +103,20 @@ export function bwrapArguments(walls: BwrapOptions): string[] {
     '--gid',
     '1000',
     '--hostname',
-    'workspace', // A shell as the first process collects what daemons leave; the namespace ends with it.
+    'workspace',
+    // A shell as pid 1 reaps orphaned daemons; the namespace ends with it.
     '--as-pid-1',
-    ...SYSTEM_FOLDERS.flatMap(systemFolder),
-    ...ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ...MADE_UP_ETC.flatMap((name) => ['--ro-bind', `${walls.etc}/${name}`, `/etc/${name}`]),
+    ...SYSTEM_FOLDERS.flatMap(bindSystemFolder),
+    ...HOST_ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...SYNTHETIC_ETC_NAMES.flatMap((name) => ['--ro-bind', `${options.etc}/${name}`, `/etc/${name}`]),
     '--proc',
     '/proc',
     '--ro-bind',
     '/proc/sys',
     '/proc/sys',
-    ...COVERED_FILES.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => covered(name)),
-    ...COVERED_FOLDERS.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => coveredFolder(name)),
+    ...COVERED_FILES.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => coverFile(name)),
+    ...COVERED_FOLDERS.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => coverFolder(name)),
+    // File modes in /proc are machine-wide, and where the server is root a command owns these files.
     '--remount-ro',
     '/proc',
     '--dev',
@@ -122,7 +124,7 @@ export function bwrapArguments(walls: BwrapOptions): string[] {
     '--perms',
     '1777',
     '--size',
-    temporary,
+    tmpfsBytes,
     '--tmpfs',
     '/dev/shm',
     '--remount-ro',
@@ -130,24 +132,24 @@ export function bwrapArguments(walls: BwrapOptions): string[] {
     '--perms',
     '1777',
     '--size',
-    temporary,
+    tmpfsBytes,
     '--tmpfs',
     '/tmp',
     '--symlink',
     '/tmp',
     '/var/tmp',
     '--ro-bind',
-    walls.node,
+    options.node,
     SANDBOX_PATHS.node,
     '--ro-bind',
-    walls.supervisor,
+    options.supervisor,
     SANDBOX_PATHS.supervisor,
-    ...(walls.egress ? ['--ro-bind', walls.egress, SANDBOX_PATHS.egress] : []),
+    ...(options.egress ? ['--ro-bind', options.egress, SANDBOX_PATHS.egress] : []),
     '--bind',
-    walls.spool,
+    options.spool,
     SANDBOX_PATHS.spool,
     '--bind',
-    walls.files,
+    options.files,
     SANDBOX_PATHS.folder,
     '--remount-ro',
     '/',
@@ -160,27 +162,30 @@ export function bwrapArguments(walls: BwrapOptions): string[] {
   ]
 }
 
-/** A home within what every sandbox sees would be seen by all of them, with its database and its keys. */
-function requireHidden(files: string): void {
+/** Every sandbox sees the system folders: a home inside one would expose its database and keys to all of them. */
+function requireOutsideSystemFolders(files: string): void {
   const realPath = realpathSync(files)
-  const seen = SYSTEM_FOLDERS.find((folder) => realPath.startsWith(`${folder}/`))
-  if (seen === undefined) return
-  const advice = 'The operator can move it: set HOLDFAST_HOME or HOLDFAST_WORKSPACES to a folder elsewhere.'
-  throw new WorkspaceError('missing-sandbox', `Workspaces cannot lie in ${seen}, which every sandbox sees. ${advice}`)
+  const exposed = SYSTEM_FOLDERS.find((folder) => realPath.startsWith(`${folder}/`))
+  if (exposed === undefined) return
+  const advice = 'Set HOLDFAST_HOME or HOLDFAST_WORKSPACES to a folder elsewhere.'
+  throw new WorkspaceError(
+    'missing-sandbox',
+    `Workspaces cannot be stored in ${exposed}, because every sandbox can read that folder. ${advice}`,
+  )
 }
 
-const covered = (name: string) => ['--ro-bind', '/dev/null', `/proc/${name}`]
-const coveredFolder = (name: string) => ['--size', '4096', '--tmpfs', `/proc/${name}`, '--remount-ro', `/proc/${name}`]
+const coverFile = (name: string) => ['--ro-bind', '/dev/null', `/proc/${name}`]
+const coverFolder = (name: string) => ['--size', '4096', '--tmpfs', `/proc/${name}`, '--remount-ro', `/proc/${name}`]
 
-/** On most systems all but /usr are links into it. */
-function systemFolder(path: string): string[] {
+/** On most systems all of them except /usr are links into it. */
+function bindSystemFolder(path: string): string[] {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found) return []
   return found.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path]
 }
 
-/** Nobody here is anybody outside. */
-export const SYNTHETIC_ETC: Record<(typeof MADE_UP_ETC)[number], string> = {
+/** Users and groups of the sandbox; none exists on the machine. */
+export const SYNTHETIC_ETC: Record<(typeof SYNTHETIC_ETC_NAMES)[number], string> = {
   passwd: 'agent:x:1000:1000:agent:/workspace:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n',
   group: 'agent:x:1000:\nnogroup:x:65534:\n',
   hosts: '127.0.0.1 localhost workspace\n::1 localhost\n',

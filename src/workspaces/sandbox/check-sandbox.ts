@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { type Containment, type SandboxCheck, WorkspaceError } from '../../ports/workspaces.ts'
 import { findBubblewrap, toSandboxError } from './sandbox-errors.ts'
 
-const PATIENCE_MS = 5_000
+const TRIAL_TIMEOUT_MS = 5_000
 
-/** What a sandbox needs most of the machine, without any of its folders. */
-const TRIAL = [
+/** The kernel features a sandbox needs, without the workspace's folders. */
+const TRIAL_ARGUMENTS = [
   '--unshare-user',
   '--unshare-ipc',
   '--unshare-pid',
@@ -31,32 +31,34 @@ const TRIAL = [
   ':',
 ]
 
-/** Tries it: bubblewrap may be there and not be let do what it is for. */
+/** Starts a trial sandbox: bubblewrap may be installed and still not be permitted to create namespaces. */
 export async function checkSandbox(containment: Containment): Promise<SandboxCheck> {
   if (containment === 'local') return { containment }
   try {
-    const words = await trial(findBubblewrap(process.env.PATH))
-    return words === undefined ? { containment } : { containment, fault: toSandboxError(words).message }
+    const stderr = await runTrial(findBubblewrap(process.env.PATH))
+    return stderr === undefined ? { containment } : { containment, fault: toSandboxError(stderr).message }
   } catch (fault) {
     if (fault instanceof WorkspaceError) return { containment, fault: fault.message }
     throw fault
   }
 }
 
-/** What it said when it did not work; undefined when it did. */
-function trial(program: string): Promise<string | undefined> {
+/** The error output of a failed trial; undefined if it worked. */
+function runTrial(program: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn(program, TRIAL, {
+    const child = spawn(program, TRIAL_ARGUMENTS, {
       cwd: '/',
       env: {},
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: PATIENCE_MS,
+      timeout: TRIAL_TIMEOUT_MS,
     })
-    let words = ''
+    let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-      if (words.length < 4_096) words += piece
+      if (stderr.length < 4_096) stderr += piece
     })
     child.once('error', (fault) => resolve(fault.message))
-    child.once('close', (code) => resolve(code === 0 ? undefined : words || `it ended with ${code ?? 'a signal'}`))
+    child.once('close', (code) =>
+      resolve(code === 0 ? undefined : stderr || `bwrap exited with ${code === null ? 'a signal' : `code ${code}`}`),
+    )
   })
 }

@@ -1,7 +1,7 @@
 /**
- * System calls an agent's command has no use for and a kernel has had trouble with: other processes' memory, mounts and
- * namespaces, modules, keys, tracing, clocks, the machine itself. Numbers by architecture (x86-64's table; the generic one of
- * arm64, where some old ones never existed).
+ * System calls that agents' commands do not need and that have a history of kernel vulnerabilities: other processes'
+ * memory, mounts and namespaces, modules, keys, tracing, clocks, the machine itself. Numbers by architecture (x86-64's
+ * table; the generic one of arm64, which lacks some old calls).
  */
 export const REFUSED_CALLS: Readonly<Record<string, { x64: number; arm64?: number }>> = {
   ptrace: { x64: 101, arm64: 117 },

@@ -3,12 +3,12 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { openFileBytes } from './open-files.ts'
 import type { OwnedProcess } from './process-owners.ts'
 
-/** Between two counts, at least; and this many times as long as the last one took, so that big trees stay cheap. */
-const REST_MS = 1_000
-const REST_FACTOR = 20
-/** When so much was written that it may be too much. */
-const HURRY_FACTOR = 2
-/** What commands said is kept within bounds of its own; what they put beside it counts. */
+/** Minimum time between two counts; and a multiple of the last count's duration, so that big trees stay cheap. */
+const MIN_INTERVAL_MS = 1_000
+const INTERVAL_FACTOR = 20
+/** The multiple used when enough was written that the limit may be exceeded. */
+const URGENT_INTERVAL_FACTOR = 2
+/** The output of commands has its own limit; what commands store in the spool beyond this counts against the quota. */
 const SPOOL_ALLOWANCE = 512 * 1024 * 1024
 
 type DiskUse = { bytes: number; countedAt: number }
@@ -16,20 +16,20 @@ type DiskUse = { bytes: number; countedAt: number }
 export function newDiskMeter(options: { folder: string; spool: string; limit: number }) {
   let last: DiskUse | undefined
   let tookMs = 0
-  let freeThen = 0
-  let writtenThen = 0
+  let freeAtLastCount = 0
+  let writtenAtLastCount = 0
   let counting: Promise<DiskUse> | undefined
 
   async function countNow(members: OwnedProcess[]): Promise<DiskUse> {
     const began = performance.now()
     const free = freeBytes(options.folder)
-    const written = sumOf(writtenBytes(members))
+    const written = sumValues(writtenBytes(members))
     const [files = 0, spool = 0] = await treeBytes([options.folder, options.spool])
     const bytes = files + Math.max(0, spool - SPOOL_ALLOWANCE) + unlinkedBytes(members, options.folder)
     last = { bytes, countedAt: performance.now() }
     tookMs = last.countedAt - began
-    freeThen = free
-    writtenThen = written
+    freeAtLastCount = free
+    writtenAtLastCount = written
     return last
   }
 
@@ -40,26 +40,36 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
     return counting
   }
 
-  /** What the whole file system lost since the last count, and what the processes wrote, each are the most that can have come. */
-  function mayBeOver(known: DiskUse, members: OwnedProcess[]): boolean {
+  /**
+   * Upper bounds on the growth since the last count: the free space lost by the file system, and the bytes processes
+   * wrote.
+   */
+  function mayExceedLimit(known: DiskUse, members: OwnedProcess[]): boolean {
     const room = options.limit - known.bytes
-    return freeThen - freeBytes(options.folder) > room && sumOf(writtenBytes(members)) - writtenThen > room
+    return (
+      freeAtLastCount - freeBytes(options.folder) > room && sumValues(writtenBytes(members)) - writtenAtLastCount > room
+    )
   }
 
   function isDue(members: OwnedProcess[]): boolean {
     if (counting) return false
     if (!last) return true
     const since = performance.now() - last.countedAt
-    return since > (mayBeOver(last, members) ? tookMs * HURRY_FACTOR : Math.max(REST_MS, tookMs * REST_FACTOR))
+    return (
+      since >
+      (mayExceedLimit(last, members)
+        ? tookMs * URGENT_INTERVAL_FACTOR
+        : Math.max(MIN_INTERVAL_MS, tookMs * INTERVAL_FACTOR))
+    )
   }
 
-  /** One that has seen everything up to now: one that is under way may have passed by before. */
-  async function countAnew(members: OwnedProcess[]): Promise<DiskUse> {
+  /** A count that starts now: one that is under way may already have passed the files that changed. */
+  async function recount(members: OwnedProcess[]): Promise<DiskUse> {
     await counting
     return count(members)
   }
 
-  return { count, countAnew, isDue, last: (): DiskUse | undefined => last }
+  return { count, recount, isDue, last: (): DiskUse | undefined => last }
 }
 
 function freeBytes(folder: string): number {
@@ -71,24 +81,25 @@ function freeBytes(folder: string): number {
   }
 }
 
-/** Blocks that are there, so that a file with holes counts for what it takes. Links are not followed. */
+/** Allocated blocks, so that a sparse file counts for what it takes. Links are not followed. */
 function treeBytes(folders: string[]): Promise<number[]> {
   return new Promise((resolve) => {
     execFile('du', ['-s', '-x', '-B1', '--', ...folders], { env: { PATH: '/usr/bin:/bin' } }, (_, stdout) =>
-      // A folder that went away meanwhile makes it fail and still tell the rest.
+      // If a folder disappears meanwhile, `du` fails but still prints the rest.
       resolve(stdout.split('\n').map((line) => Number.parseInt(line, 10) || 0)),
     )
   })
 }
 
-/** Files that have no name any more and live on while somebody has them open. */
+/** Deleted files that still take space because a process has them open. */
 function unlinkedBytes(members: OwnedProcess[], folder: string): number {
-  return sumOf(openFileBytes(members, (target) => target.startsWith(`${folder}/`) && target.endsWith(' (deleted)')))
+  return sumValues(openFileBytes(members, (target) => target.startsWith(`${folder}/`) && target.endsWith(' (deleted)')))
 }
 
-const sumOf = (sums: ReadonlyMap<unknown, number>): number => [...sums.values()].reduce((sum, bytes) => sum + bytes, 0)
+const sumValues = (sums: ReadonlyMap<unknown, number>): number =>
+  [...sums.values()].reduce((sum, bytes) => sum + bytes, 0)
 
-/** What each has written so far, as the kernel counts it. */
+/** Bytes written so far by each owner's processes, as the kernel counts them. */
 export function writtenBytes(members: OwnedProcess[]): Map<string | undefined, number> {
   const byOwner = new Map<string | undefined, number>()
   for (const { pid, owner } of members) {
@@ -96,7 +107,7 @@ export function writtenBytes(members: OwnedProcess[]): Map<string | undefined, n
       const written = /^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1]
       byOwner.set(owner, (byOwner.get(owner) ?? 0) + Number(written ?? 0))
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   return byOwner

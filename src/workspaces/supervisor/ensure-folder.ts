@@ -1,19 +1,19 @@
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 
 /**
- * Commands can write where the supervisor keeps its things, and put a folder where a file was or a link in place of a folder.
- * What stands in the way is taken away, once.
+ * Commands can write to the supervisor's folder, and put a folder where a file was or a link in place of a folder. If
+ * the work fails, removes such obstacles and retries once.
  */
-export function retryAfterRemoving<T>(inTheWay: readonly string[], work: () => T): T {
+export function retryAfterRemoving<T>(obstacles: readonly string[], work: () => T): T {
   try {
     return work()
   } catch {
-    for (const path of inTheWay) rmSync(path, { recursive: true, force: true })
+    for (const path of obstacles) rmSync(path, { recursive: true, force: true })
     return work()
   }
 }
 
-/** A real folder that can be written to, whatever was there. */
+/** Makes the path a real, writable folder; replaces a file or a link. */
 export function ensureFolder(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found && !found.isDirectory()) rmSync(path, { force: true })

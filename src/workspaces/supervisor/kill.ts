@@ -1,52 +1,52 @@
 import type { OwnedProcess, ProcessOwners } from './process-owners.ts'
 
-/** Between asking and making sure. */
-const POLITE_MS = 2_000
-const LOOK_MS = 40
+/** Time between SIGTERM and SIGKILL. */
+const GRACE_MS = 2_000
+const POLL_MS = 40
 
 export type Killer = {
-  /** First politely, then for good; resolves when nothing of them is left, or after a last deadline. */
+  /** SIGTERM, then SIGKILL. Resolves when none of their processes is left, or after a deadline. */
   end(owners: ReadonlySet<string>): Promise<void>
-  /** At once. Returns how many are still there. */
-  killNow(isCondemned: (member: OwnedProcess) => boolean): number
+  /** SIGKILL at once. Returns how many processes are left. */
+  killNow(isTarget: (member: OwnedProcess) => boolean): number
 }
 
 export function newKiller(processOwners: ProcessOwners, options: { isSandboxed: boolean }): Killer {
-  const living = (isCondemned: (member: OwnedProcess) => boolean) =>
-    processOwners.members().filter((one) => !one.isZombie && isCondemned(one))
+  const living = (isTarget: (member: OwnedProcess) => boolean) =>
+    processOwners.members().filter((one) => !one.isZombie && isTarget(one))
 
-  function strike(isCondemned: (member: OwnedProcess) => boolean): number {
-    // Stopped first, all of them at once: nobody forks away while the others are counted. Only ever where the process
-    // table is our own; elsewhere -1 is everybody's.
+  function killNow(isTarget: (member: OwnedProcess) => boolean): number {
+    // Stop all processes first, so that none forks while the others are killed. Only in a sandbox: elsewhere -1 signals
+    // every process of the user.
     if (options.isSandboxed) signal(-1, 'SIGSTOP')
     try {
       for (let round = 0; round < 20; round++) {
-        const condemned = living(isCondemned)
-        if (condemned.length === 0) return 0
-        for (const { pid } of condemned) signal(pid, 'SIGKILL')
+        const targets = living(isTarget)
+        if (targets.length === 0) return 0
+        for (const { pid } of targets) signal(pid, 'SIGKILL')
       }
-      return living(isCondemned).length
+      return living(isTarget).length
     } finally {
       if (options.isSandboxed) signal(-1, 'SIGCONT')
     }
   }
 
   return {
-    killNow: strike,
+    killNow,
     async end(owners) {
-      const isCondemned = (member: OwnedProcess) => member.owner !== undefined && owners.has(member.owner)
-      for (const { pid } of living(isCondemned)) {
+      const isTarget = (member: OwnedProcess) => member.owner !== undefined && owners.has(member.owner)
+      for (const { pid } of living(isTarget)) {
         signal(pid, 'SIGTERM')
-        // One that is stopped does not hear it.
+        // A stopped process does not handle SIGTERM.
         signal(pid, 'SIGCONT')
       }
-      const deadline = performance.now() + POLITE_MS
+      const deadline = performance.now() + GRACE_MS
       while (performance.now() < deadline) {
-        if (living(isCondemned).length === 0) return
-        await pause(LOOK_MS)
+        if (living(isTarget).length === 0) return
+        await pause(POLL_MS)
       }
-      const last = performance.now() + POLITE_MS
-      while (strike(isCondemned) > 0 && performance.now() < last) await pause(LOOK_MS)
+      const last = performance.now() + GRACE_MS
+      while (killNow(isTarget) > 0 && performance.now() < last) await pause(POLL_MS)
     },
   }
 }
@@ -55,7 +55,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }
 

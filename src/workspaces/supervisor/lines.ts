@@ -1,4 +1,4 @@
-/** Cuts what comes in pieces into lines. A line over the limit is a fault: what sends it is not one of ours. */
+/** Splits a stream into lines. A line over the limit is an error: neither server nor supervisor sends one. */
 export function newLineReader(maxBytes: number, onLine: (line: string) => void) {
   let pieces: Buffer[] = []
   let held = 0

@@ -15,63 +15,64 @@ import { newSpool } from './spool.ts'
 import { newTags } from './tags.ts'
 import { newTerminal } from './terminal.ts'
 
-/** Keeps one workspace: runs inside its walls, and on when the server that started it is gone. */
-const orders = JSON.parse(process.argv[2] ?? '{}') as SupervisorConfig
-const isSandboxed = orders.containment === 'bubblewrap'
+/** The supervisor of one workspace. It runs inside the sandbox and outlives the server that started it. */
+const config = JSON.parse(process.argv[2] ?? '{}') as SupervisorConfig
+const isSandboxed = config.containment === 'bubblewrap'
 if (isSandboxed) requireSandbox()
 process.umask(0o022)
-// A file that would become larger than files may be is a fault of that write, not the end of everything that runs here.
+// Exceeding the file size limit fails that write; without a handler the signal would end the supervisor.
 process.on('SIGXFSZ', () => {})
-// What it keeps is worth more than the certainty that nothing is wrong with it.
-for (const kind of ['uncaughtException', 'unhandledRejection'] as const) process.on(kind, (fault) => spool.note(fault))
+// Log an unexpected error and continue: exiting would end every process of the workspace.
+for (const kind of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(kind, (fault) => spool.logError(fault))
 
-const spool = newSpool(orders.spool)
-const pipes = newPipes(orders.spool)
-const terminal = newTerminal(orders.spool, { cwd: orders.folder, environment: orders.environment })
+const spool = newSpool(config.spool)
+const pipes = newPipes(config.spool)
+const terminal = newTerminal(config.spool, { cwd: config.folder, environment: config.environment })
 const tags = newTags()
 const processes = newProcesses({ spool, pipes, terminal, tags, onStart: () => limits.watch() })
-const families = newProcessOwners({
+const owners = newProcessOwners({
   isSandboxed,
   roots: () => processes.roots(),
-  isOurMark: (mark) => processes.find(mark) !== undefined,
+  isOwnMark: (mark) => processes.find(mark) !== undefined,
   tagOf: tags.ownerOf,
 })
-const killer = newKiller(families, { isSandboxed })
-const limits = newLimits({ config: orders, processes, owners: families, killer, endSandbox: endEverything })
-const files = newFileHandler(orders.folder, {
-  journal: join(orders.spool, 'writes'),
+const killer = newKiller(owners, { isSandboxed })
+const limits = newLimits({ config, processes, owners, killer, endSandbox })
+const files = newFileHandler(config.folder, {
+  journal: join(config.spool, 'writes'),
   spaceLeft: () => limits.spaceLeft(),
 })
-const desk = newRequestHandler({
-  config: orders,
+const handler = newRequestHandler({
+  config,
   processes,
-  owners: families,
+  owners,
   killer,
   limits,
   files,
   spool,
-  exit: leave,
+  exit,
 })
 
-// A namespace ends with its first process; without one, what ran in a former life may still run.
+// A sandbox ends with its first process; without one, processes of a former supervisor may still run.
 if (!isSandboxed) killer.killNow(() => true)
-if (orders.egress) startEgressRelay(orders.egress)
+if (config.egress) startEgressRelay(config.egress)
 void pipes.prepare().catch(() => {})
 
-const server = createServer((socket) => serveClient(socket, { desk, onLeave: () => desk.clientLeft() }))
-server.on('connection', () => desk.clientCame())
+const server = createServer((socket) => serveClient(socket, { handler, onClose: () => handler.onDisconnect() }))
+server.on('connection', () => handler.onConnect())
 server.on('error', () => process.exit(1))
-server.listen({ fd: orders.socket })
-desk.clientLeft()
+server.listen({ fd: config.socket })
+handler.onDisconnect()
 
-/** The first process ends with this one, and the namespace with that. What the offender did is written down before. */
-function endEverything(): void {
+/** The sandbox's first process ends with this one, and the sandbox with it. Records the offender's ending first. */
+function endSandbox(): void {
   for (const { plannedEnding, start } of processes.running())
     if (plannedEnding?.type === 'over-limit')
-      spool.end(start.processId, { endedAt: Date.now(), ending: plannedEnding, dropped: 0 })
-  leave()
+      spool.recordEnd(start.processId, { endedAt: Date.now(), ending: plannedEnding, dropped: 0 })
+  exit()
 }
 
-function leave(): never {
+function exit(): never {
   process.exit(0)
 }

@@ -1,7 +1,9 @@
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import type { OwnedProcess } from './process-owners.ts'
 
-/** Bytes in files that processes hold open and that match, each counted once, for whoever was found with it first. */
+/**
+ * Bytes of matching files that processes hold open, by owner. A file counts once, for the first process found with it.
+ */
 export function openFileBytes(
   members: OwnedProcess[],
   matches: (target: string) => boolean,

@@ -5,15 +5,15 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { ensureFolder } from './ensure-folder.ts'
 
-/** `ours` is read or written without blocking; `theirs` is handed to the command and closed here. */
+/** `ours` is read or written without blocking; `theirs` is passed to the command and closed here. */
 type Pipe = { ours: Socket; theirs: number }
 
 const BATCH = 16
 const ATTEMPTS = 3
 
 /**
- * Real pipes for commands. What `spawn` makes for 'pipe' are sockets, on which opening /dev/stdout or /dev/stderr fails; and
- * standard output and error must share one to keep their order. They are made in batches: `mkfifo` is a process.
+ * Real pipes for commands. For 'pipe', `spawn` creates sockets, on which opening /dev/stdout or /dev/stderr fails; and
+ * standard output and error must share one pipe to keep their order. Created in batches, because `mkfifo` is a process.
  */
 export function newPipes(folder: string) {
   const pipeFolder = join(folder, 'pipes')
@@ -37,7 +37,7 @@ export function newPipes(folder: string) {
       else made.catch(() => {})
     }
     const name = ready.shift()
-    if (!name) throw new Error('no pipe could be made')
+    if (!name) throw new Error('a pipe could not be created')
     return name
   }
 
@@ -46,7 +46,7 @@ export function newPipes(folder: string) {
       const name = await take()
       const opened: number[] = []
       try {
-        // Open both ways first: opening one end waits for the other.
+        // Open for both first: opening one end alone waits for the other.
         const both = openSync(name, constants.O_RDWR | constants.O_NONBLOCK)
         opened.push(both)
         const theirs = openSync(name, flags.theirs)
@@ -59,7 +59,7 @@ export function newPipes(folder: string) {
         rmSync(name, { force: true })
         return { ours: socket, theirs }
       } catch (fault) {
-        // A command put something else there; new ones are made.
+        // A command replaced the pipe: create new ones.
         for (const descriptor of opened) closeSync(descriptor)
         ready = []
         if (attempt === ATTEMPTS) throw fault

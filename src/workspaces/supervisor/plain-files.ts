@@ -6,8 +6,8 @@ const TRUNCATING = O_WRONLY | O_CREAT | O_TRUNC
 const APPENDING = O_WRONLY | O_CREAT | O_APPEND
 
 /*
- * Commands can write where the supervisor keeps its things. A pipe in place of a file would be waited on for ever, and a link
- * may lead anywhere: nothing is opened by its name alone, and what is no file is taken away.
+ * Commands can write to the supervisor's folder. A pipe in place of a file would block forever, and a link may lead
+ * anywhere: every file is opened with O_NOFOLLOW and O_NONBLOCK, and anything that is not a regular file is removed.
  */
 
 export const readPlain = (path: string): string =>
@@ -19,22 +19,22 @@ export const writePlain = (path: string, text: string): void =>
 export const appendPlain = (path: string, text: string): void =>
   onDescriptor(openPlain(path, APPENDING), (file) => writeFileSync(file, text))
 
-/** For whoever appends for a while. */
+/** For a caller that appends repeatedly. */
 export const openToAppend = (path: string): number => openPlain(path, APPENDING)
 
 export const openToRead = (path: string): number => openPlain(path, O_RDONLY)
 
 function openPlain(path: string, flags: number): number {
-  return tried(path, flags) ?? tried(path, flags) ?? openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
+  return tryOpen(path, flags) ?? tryOpen(path, flags) ?? openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
 }
 
-/** Undefined: something else stood there and is gone. */
-function tried(path: string, flags: number): number | undefined {
+/** Undefined if something else was at the path; it is removed. */
+function tryOpen(path: string, flags: number): number | undefined {
   let file: number
   try {
     file = openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
   } catch (fault) {
-    if (!IN_THE_WAY.has((fault as NodeJS.ErrnoException).code ?? '')) throw fault
+    if (!REMOVABLE_ERRORS.has((fault as NodeJS.ErrnoException).code ?? '')) throw fault
     rmSync(path, { recursive: true, force: true })
     return undefined
   }
@@ -44,8 +44,8 @@ function tried(path: string, flags: number): number | undefined {
   return undefined
 }
 
-/** A link, a folder, a pipe that nobody reads, a socket, or a file that was made unreadable. */
-const IN_THE_WAY = new Set(['ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM'])
+/** Errors for a link, a folder, a pipe without a reader, a socket, or a file that was made unreadable. */
+const REMOVABLE_ERRORS = new Set(['ELOOP', 'EISDIR', 'ENXIO', 'EACCES', 'EPERM'])
 
 function onDescriptor<T>(file: number, work: (file: number) => T): T {
   try {

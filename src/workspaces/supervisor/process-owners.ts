@@ -1,20 +1,22 @@
 import { markOf, readProcessTable, type SystemProcess } from './process-table.ts'
 
-/** Whose child a process is: the id of the command, or nobody's that we know. */
+/** `owner`: the id of the command that started the process; undefined if unknown. */
 export type OwnedProcess = SystemProcess & { owner: string | undefined }
 
 type KnownProcess = { startedAt: number; owner: string | undefined }
 
 /**
- * Tells which command each process of the sandbox belongs to: by descent, by process group and session, by the mark in its
- * environment, by its tag. What was once seen to belong keeps its owner.
+ * Finds the command each process of the sandbox belongs to: by descent, process group and session, the mark in its
+ * environment, or its tag. A process keeps the owner that was found once.
  */
 export function newProcessOwners(options: {
   isSandboxed: boolean
   roots(): Map<number, string>
-  /** Whether a mark is one of ours: outside a sandbox there are those of other workspaces too. */
-  isOurMark(mark: string): boolean
-  /** What else tells an owner, where the process table is our own. */
+  /**
+   * Whether a mark belongs to this workspace: without a sandbox, the process table has those of other workspaces too.
+   */
+  isOwnMark(mark: string): boolean
+  /** Finds the owner by the tag; used only in a sandbox, where every process is the workspace's. */
   tagOf(pid: number): string | undefined
 }) {
   let known = new Map<number, KnownProcess>()
@@ -36,27 +38,27 @@ export function newProcessOwners(options: {
           roots.get(one.group) ??
           roots.get(one.session) ??
           byDescent(one) ??
-          (one.isZombie || earlier?.startedAt === one.startedAt ? undefined : ourMark(one.pid))
+          (one.isZombie || earlier?.startedAt === one.startedAt ? undefined : findMark(one.pid))
         next.set(one.pid, { startedAt: one.startedAt, owner })
         return owner
       }
 
-      function ourMark(pid: number): string | undefined {
+      function findMark(pid: number): string | undefined {
         const mark = markOf(pid)
-        if (mark !== undefined && options.isOurMark(mark)) return mark
+        if (mark !== undefined && options.isOwnMark(mark)) return mark
         return options.isSandboxed ? options.tagOf(pid) : undefined
       }
 
       function byDescent({ parent, pid }: SystemProcess): string | undefined {
         const above = byPid.get(parent)
-        return above && above.pid !== pid && !isOurs(above.pid) ? ownerOf(above) : undefined
+        return above && above.pid !== pid && !isSupervisorOrInit(above.pid) ? ownerOf(above) : undefined
       }
 
       const members = table
-        .filter((one) => !isOurs(one.pid) && !isOwnTool(one, roots))
+        .filter((one) => !isSupervisorOrInit(one.pid) && !isHelper(one, roots))
         .map((one) => ({ ...one, owner: ownerOf(one) }))
       known = next
-      // Outside a sandbox the table holds everybody's.
+      // Without a sandbox the table holds all processes of the machine.
       return options.isSandboxed ? members : members.filter((one) => one.owner !== undefined)
     },
   }
@@ -64,8 +66,8 @@ export function newProcessOwners(options: {
 
 export type ProcessOwners = ReturnType<typeof newProcessOwners>
 
-const isOurs = (pid: number): boolean => pid === 1 || pid === process.pid
+const isSupervisorOrInit = (pid: number): boolean => pid === 1 || pid === process.pid
 
-/** What the supervisor itself runs for a moment: its children that are no commands. */
-const isOwnTool = (one: SystemProcess, roots: Map<number, string>): boolean =>
+/** Short-lived programs of the supervisor itself: its children that are not commands. */
+const isHelper = (one: SystemProcess, roots: Map<number, string>): boolean =>
   one.parent === process.pid && !roots.has(one.pid)

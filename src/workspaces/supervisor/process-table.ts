@@ -6,13 +6,13 @@ export type SystemProcess = {
   group: number
   session: number
   threads: number
-  /** In clock ticks since the machine started: with the pid it names one process for ever. */
+  /** In clock ticks since boot: together with the pid it identifies one process. */
   startedAt: number
   residentPages: number
   isZombie: boolean
 }
 
-/** Marks what a command started, however it detached itself. */
+/** Environment variable with the id of the command that started a process; detaching does not remove it. */
 export const MARK = 'HOLDFAST_PROCESS'
 
 export function readProcessTable(): SystemProcess[] {
@@ -48,7 +48,7 @@ function readProcess(pid: number): SystemProcess | undefined {
   }
 }
 
-/** The mark in what a process was started with; undefined where it has none or took care to lose it. */
+/** The mark in a process's initial environment; undefined if it has none or removed it. */
 export function markOf(pid: number): string | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/environ`, 'latin1')

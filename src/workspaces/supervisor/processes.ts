@@ -22,7 +22,7 @@ export type ProcessEntry = {
   child?: ChildProcess
   collector?: OutputCollector
   input?: Socket
-  /** Set before it is ended by us: an end that follows is ours. */
+  /** Set before the supervisor ends the process, so that its exit is reported with the reason. */
   plannedEnding?: { type: 'killed'; why: KillReason } | { type: 'over-limit'; limit: LimitName }
   ended: PromiseWithResolvers<void>
   launched: Promise<void>
@@ -30,10 +30,10 @@ export type ProcessEntry = {
 
 const COMMAND_PRIORITY = 15
 
-/** What a command has written last is still in the pipe when it exits; whoever it left behind may keep the pipe open. */
+/** The last output may still be in the pipe when a command exits; a process it left behind may keep the pipe open. */
 const DRAIN_MS = 60
 
-/** Every command of this workspace that is remembered: those that run, and those that ended. */
+/** The commands of this workspace: running ones, and ended ones that are not pruned yet. */
 export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Terminal; tags: Tags; onStart(): void }) {
   const { spool, pipes, terminal, tags } = options
   const entries = new Map<string, ProcessEntry>()
@@ -41,13 +41,13 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
   const roots = new Map<number, string>()
   const pruned = newPrunedLog(spool.folder)
 
-  for (const { start: beginning, end, outputBytes } of spool.read()) {
+  for (const { start: started, end, outputBytes } of spool.read()) {
     const settled = end ?? { endedAt: Date.now(), ending: { type: 'lost' } as const, dropped: 0 }
-    // Whatever ran in the former life of this supervisor ended with it.
-    if (!end) spool.end(beginning.processId, settled)
+    // Commands of a former supervisor ended with it.
+    if (!end) spool.recordEnd(started.processId, settled)
     const ended = Promise.withResolvers<void>()
     ended.resolve()
-    remember({ start: beginning, end: settled, outputBytes, dropped: settled.dropped, ended, launched: ended.promise })
+    remember({ start: started, end: settled, outputBytes, dropped: settled.dropped, ended, launched: ended.promise })
   }
   prune()
 
@@ -65,7 +65,7 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
     }
     const earlier = pruned.find(request.key)
     if (earlier) return earlier
-    const beginning: ProcessStart = {
+    const started: ProcessStart = {
       processId: newProcessId(entries),
       key: request.key,
       command: request.command,
@@ -73,10 +73,10 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
       background: request.background,
       startedAt: Date.now(),
     }
-    // On disk before anything runs: whoever dies from here on leaves a command that was begun, and never one to begin again.
-    spool.begin(beginning)
+    // On disk before the command runs: after a crash it counts as started and never runs a second time.
+    spool.recordStart(started)
     const ended = Promise.withResolvers<void>()
-    const entry: ProcessEntry = { start: beginning, outputBytes: 0, dropped: 0, ended, launched: ended.promise }
+    const entry: ProcessEntry = { start: started, outputBytes: 0, dropped: 0, ended, launched: ended.promise }
     remember(entry)
     entry.launched = launch(entry)
     await entry.launched
@@ -101,14 +101,14 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
       const child = spawnCommand(
         terminal.invocation(command, {
           scriptFile: spool.scriptFile(processId),
-          tag: tags.give(processId),
+          tag: tags.assign(processId),
           ...defined({ stateFile: stateFile || undefined }),
         }),
         processId,
         [stdin, output.theirs],
       )
       entry.child = child
-      if (child.pid === undefined) throw await failureOf(child)
+      if (child.pid === undefined) throw await spawnError(child)
       roots.set(child.pid, processId)
       lowerPriority(child.pid)
       child.once('exit', (code, signal) => {
@@ -116,7 +116,10 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
         void settle(entry, endingOf(entry, code, signal), stateFile)
       })
     } catch (fault) {
-      entry.outputBytes = spool.say(processId, `The command could not be started: ${(fault as Error).message}\n`)
+      entry.outputBytes = spool.appendOutput(
+        processId,
+        `The command could not be started: ${(fault as Error).message}\n`,
+      )
       entry.collector?.stop()
       delete entry.collector
       await settle(entry, { type: 'exited', code: 126 })
@@ -131,12 +134,12 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
     entry.input?.destroy()
     entry.end = { endedAt: Date.now(), ending, dropped: collector?.dropped ?? 0 }
     try {
-      spool.end(start.processId, entry.end)
+      spool.recordEnd(start.processId, entry.end)
       if (stateFile && !start.background) terminal.adopt(stateFile)
       prune()
     } catch (fault) {
-      // A full disk: it is told now, and would be lost after a restart.
-      spool.note(fault)
+      // A full disk: the ending is reported now, but is lost after a restart.
+      spool.logError(fault)
     } finally {
       entry.ended.resolve()
     }
@@ -166,7 +169,7 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
     write(entry: ProcessEntry, { text, end }: { text: string; end: boolean }): boolean {
       const { input } = entry
       if (entry.end || !input || input.destroyed || !input.writable) return false
-      // A command that does not read must not fill our memory.
+      // A command that does not read its input must not fill the supervisor's memory.
       if (input.writableLength + text.length > 4 * 1024 * 1024) return false
       if (text) input.write(text)
       if (end) input.end()
@@ -175,7 +178,7 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
     detach(entry: ProcessEntry): void {
       if (entry.start.background || entry.end) return
       entry.start.background = true
-      spool.begin(entry.start)
+      spool.recordStart(entry.start)
     },
   }
 }
@@ -195,7 +198,7 @@ export function stateOf(entry: ProcessEntry): ProcessState {
 function endingOf({ plannedEnding }: ProcessEntry, code: number | null, signal: NodeJS.Signals | null): ProcessEnding {
   if (plannedEnding?.type === 'over-limit') return plannedEnding
   if (plannedEnding) return { type: 'killed', signal: signal ?? 'SIGTERM', why: plannedEnding.why }
-  // The one signal that comes from a limit of ours: a file larger than the whole workspace may be.
+  // SIGXFSZ comes from the supervisor's file size limit: the file exceeded the quota of the workspace.
   if (signal === 'SIGXFSZ') return { type: 'over-limit', limit: 'disk' }
   return signal ? { type: 'killed', signal } : { type: 'exited', code: code ?? 0 }
 }
@@ -203,25 +206,27 @@ function endingOf({ plannedEnding }: ProcessEntry, code: number | null, signal: 
 function spawnCommand(
   { file, parameters, cwd, environment }: Invocation,
   processId: string,
-  [stdin, output]: ['ignore' | number, number],
+  [stdin, outputPipe]: ['ignore' | number, number],
 ): ChildProcess {
   return spawn(file, parameters, {
     cwd,
     env: { ...environment, [MARK]: processId },
-    stdio: [stdin, output, output],
-    // A session of its own: signals to its group reach nobody else.
+    stdio: [stdin, outputPipe, outputPipe],
+    // A separate session: signals to its group reach no other process.
     detached: true,
   })
 }
 
-const failureOf = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once('error', resolve))
+const spawnError = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once('error', resolve))
 
-/** The server and the supervisors come first: whoever ends a thousand processes must get its turn among them. */
+/**
+ * Server and supervisors have priority: a supervisor that ends a thousand processes must get processor time among them.
+ */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, COMMAND_PRIORITY)
   } catch {
-    // It has ended already.
+    // The process has ended already.
   }
 }
 

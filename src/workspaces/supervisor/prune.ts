@@ -3,32 +3,32 @@ import { DAY_MS } from '../../core/duration.ts'
 import type { ProcessState } from '../../ports/workspaces.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
-const KEPT = 64
-const KEPT_MS = 7 * DAY_MS
-/** Of all outputs together; the oldest go first. */
-const KEPT_BYTES = 256 * 1024 * 1024
+const MAX_KEPT = 64
+const MAX_AGE_MS = 7 * DAY_MS
+/** Of all outputs together; the oldest are pruned first. */
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 
 type Prunable = { end?: { endedAt: number }; outputBytes: number; collector?: { written: number } }
 
-/** Commands that ended and are to be forgotten with what they said. */
+/** Ended commands that are to be removed with their output. */
 export function findPrunable<Entry extends Prunable>(entries: Entry[], now: number): Entry[] {
   const ended = entries.filter((entry) => entry.end).sort((a, b) => b.end!.endedAt - a.end!.endedAt)
   let bytes = 0
-  return ended.filter((entry, place) => {
+  return ended.filter((entry, position) => {
     bytes += entry.collector?.written ?? entry.outputBytes
-    return place >= KEPT || now - entry.end!.endedAt > KEPT_MS || (place > 0 && bytes > KEPT_BYTES)
+    return position >= MAX_KEPT || now - entry.end!.endedAt > MAX_AGE_MS || (position > 0 && bytes > MAX_OUTPUT_BYTES)
   })
 }
 
-const REMEMBERED = 1000
-const COMMAND_KEPT = 200
+const MAX_REMEMBERED = 1000
+const MAX_COMMAND_CHARACTERS = 200
 
-/** What became of commands that are forgotten otherwise: the same key must never run twice, however late it is asked again. */
+/** The final states of pruned commands: a key must never run twice, even if it is repeated late. */
 export function newPrunedLog(folder: string) {
   const file = join(folder, 'pruned.jsonl')
   const known = new Map<string, ProcessState>()
-  for (const line of linesOf(file).slice(-REMEMBERED)) {
-    const state = parsed(line)
+  for (const line of readLines(file).slice(-MAX_REMEMBERED)) {
+    const state = parseState(line)
     if (state) known.set(state.key, state)
   }
   if (known.size > 0) writePlain(file, [...known.values()].map((state) => `${JSON.stringify(state)}\n`).join(''))
@@ -36,16 +36,16 @@ export function newPrunedLog(folder: string) {
   return {
     find: (key: string): ProcessState | undefined => known.get(key),
     add(state: ProcessState): void {
-      const short = { ...state, command: state.command.slice(0, COMMAND_KEPT), outputBytes: 0 }
+      const short = { ...state, command: state.command.slice(0, MAX_COMMAND_CHARACTERS), outputBytes: 0 }
       known.set(short.key, short)
       const [oldest] = known.keys()
-      if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
+      if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest)
       appendPlain(file, `${JSON.stringify(short)}\n`)
     },
   }
 }
 
-function linesOf(file: string): string[] {
+function readLines(file: string): string[] {
   try {
     return readPlain(file).split('\n').filter(Boolean)
   } catch {
@@ -53,7 +53,7 @@ function linesOf(file: string): string[] {
   }
 }
 
-function parsed(line: string): ProcessState | undefined {
+function parseState(line: string): ProcessState | undefined {
   try {
     const state = JSON.parse(line) as ProcessState
     return typeof state.key === 'string' && typeof state.processId === 'string' ? state : undefined

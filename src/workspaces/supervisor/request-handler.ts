@@ -29,7 +29,7 @@ type RequestHandlerDeps = {
   exit(): void
 }
 
-/** Answers what a server asks, and goes to sleep when nobody asks and nothing runs. */
+/** Answers the questions of servers, and exits when there is neither a connection nor a process. */
 export function newRequestHandler({
   config,
   processes,
@@ -46,26 +46,26 @@ export function newRequestHandler({
 
   const isIdle = () => processes.running().length === 0 && owners.members().every((member) => member.isZombie)
 
-  function planSleep(): void {
+  function scheduleSleep(): void {
     clearTimeout(sleep)
     sleep = setTimeout(() => {
       if (clients === 0 && isIdle()) exit()
-      else planSleep()
+      else scheduleSleep()
     }, config.sleepAfterMs)
   }
 
-  async function end(entries: ProcessEntry[], why: KillReason): Promise<void> {
+  async function endProcesses(entries: ProcessEntry[], why: KillReason): Promise<void> {
     await Promise.all(entries.map((entry) => entry.launched))
     for (const entry of entries) if (!entry.end) entry.plannedEnding ??= { type: 'killed', why }
     await killer.end(new Set(entries.map((entry) => entry.start.processId)))
-    // What hangs in the kernel cannot be ended by anybody; whoever asked is not kept waiting for it.
+    // A process that hangs in the kernel cannot be killed; the caller does not wait for it.
     await Promise.race([Promise.all(entries.map((entry) => entry.ended.promise)), pause(UNKILLABLE_MS)])
   }
 
-  function required(processId: string): ProcessEntry {
+  function requireProcess(processId: string): ProcessEntry {
     const entry = processes.find(processId)
     if (entry) return entry
-    throw new SupervisorError('unknown-process', `There is no process ${processId} here.`)
+    throw new SupervisorError('unknown-process', `There is no process ${processId} in this workspace.`)
   }
 
   async function answer(question: SupervisorQuestion): Promise<unknown> {
@@ -81,30 +81,30 @@ export function newRequestHandler({
       case 'find-by-key':
         return (await processes.findByKey(question.key)) ?? null
       case 'wait': {
-        const entry = required(question.processId)
+        const entry = requireProcess(question.processId)
         await entry.ended.promise
         return stateOf(entry)
       }
       case 'output': {
-        const entry = required(question.processId)
+        const entry = requireProcess(question.processId)
         const total = entry.collector?.written ?? entry.outputBytes
         const dropped = entry.collector?.dropped ?? entry.dropped
         return readOutput(spool.outputFile(question.processId), question.range, { total, dropped })
       }
       case 'write':
-        return processes.write(required(question.processId), question)
+        return processes.write(requireProcess(question.processId), question)
       case 'detach': {
-        const entry = required(question.processId)
+        const entry = requireProcess(question.processId)
         processes.detach(entry)
         return stateOf(entry)
       }
       case 'kill': {
-        const entry = required(question.processId)
-        await end([entry], question.why)
+        const entry = requireProcess(question.processId)
+        await endProcesses([entry], question.why)
         return stateOf(entry)
       }
       case 'end-of':
-        await end(
+        await endProcesses(
           processes.all().filter((entry) => entry.start.runId === question.runId),
           question.why,
         )
@@ -114,13 +114,13 @@ export function newRequestHandler({
       case 'file':
         return files.answer(question.request)
       case 'end':
-        await end(processes.all(), question.why)
+        await endProcesses(processes.all(), question.why)
         setImmediate(exit)
         return null
       case 'rest': {
-        const rests = clients <= 1 && isIdle()
-        if (rests) setTimeout(() => void (clients <= 1 && isIdle() && exit()), 20)
-        return rests
+        const canSleep = clients <= 1 && isIdle()
+        if (canSleep) setTimeout(() => void (clients <= 1 && isIdle() && exit()), 20)
+        return canSleep
       }
       case 'forget':
         return null
@@ -129,13 +129,13 @@ export function newRequestHandler({
 
   return {
     answer,
-    clientCame(): void {
+    onConnect(): void {
       clients++
       clearTimeout(sleep)
     },
-    clientLeft(): void {
+    onDisconnect(): void {
       clients = Math.max(0, clients - 1)
-      if (clients === 0) planSleep()
+      if (clients === 0) scheduleSleep()
     },
   }
 }

@@ -1,18 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Ends this process, saying why, unless it is alone with its first process in a namespace and nothing was let in with it. */
+/** Exits with a reason unless this process is a child of pid 1 in its own namespace, without inherited descriptors. */
 export function requireSandbox(): void {
-  // Signals to everybody are for a process table of our own only.
-  if (process.ppid !== 1) refuse('the supervisor was started outside of its sandbox')
-  const inherited = readdirSync('/proc/1/fd').filter((name) => Number(name) > LAST_OF_OURS && !isClosedOnExec(name))
+  // The supervisor signals all processes (pid -1), which is safe only in its own pid namespace.
+  if (process.ppid !== 1) exitWithReason('the supervisor was started outside its sandbox')
+  const inherited = readdirSync('/proc/1/fd').filter(
+    (name) => Number(name) > LAST_OWN_DESCRIPTOR && !isClosedOnExec(name),
+  )
   if (inherited.length > 0)
-    refuse(
-      `descriptors of the server came along (${inherited.join(', ')}); with bash installed they are closed on the way`,
+    exitWithReason(
+      `the supervisor inherited descriptors of the server (${inherited.join(', ')}); install bash, which closes them`,
     )
 }
 
-/** Input, output, error and the socket. */
-const LAST_OF_OURS = 3
+/** Descriptors 0 to 3: input, output, error and the socket. */
+const LAST_OWN_DESCRIPTOR = 3
 const CLOSE_ON_EXEC = 0o2000000
 
 function isClosedOnExec(name: string): boolean {
@@ -24,7 +26,7 @@ function isClosedOnExec(name: string): boolean {
   }
 }
 
-function refuse(why: string): never {
+function exitWithReason(why: string): never {
   process.stderr.write(`${why}\n`)
   process.exit(1)
 }

@@ -4,32 +4,32 @@ import type { AnswerEnvelope, QuestionEnvelope } from '../protocol.ts'
 import { MAX_LINE_BYTES, newLineReader } from './lines.ts'
 import { type RequestHandler, SupervisorError } from './request-handler.ts'
 
-/** One connection of a server: questions in, answers out, in whatever order they are ready. */
-export function serveClient(socket: Socket, { desk, onLeave }: { desk: RequestHandler; onLeave(): void }): void {
-  const forgotten = new Set<number>()
+/** Serves one connection: answers are sent in the order in which they are ready. */
+export function serveClient(socket: Socket, { handler, onClose }: { handler: RequestHandler; onClose(): void }): void {
+  const abandoned = new Set<number>()
   const open = new Set<number>()
 
   const read = newLineReader(MAX_LINE_BYTES, (line) => {
-    const asked = parsed(line)
-    if (!asked) return void socket.destroy()
-    if (asked.ask.type === 'forget') {
-      if (open.has(asked.ask.question)) forgotten.add(asked.ask.question)
+    const envelope = parseQuestion(line)
+    if (!envelope) return void socket.destroy()
+    if (envelope.ask.type === 'forget') {
+      if (open.has(envelope.ask.question)) abandoned.add(envelope.ask.question)
       return
     }
-    open.add(asked.id)
-    void answer(asked)
+    open.add(envelope.id)
+    void answer(envelope)
   })
 
   async function answer({ id, ask }: QuestionEnvelope): Promise<void> {
     let reply: AnswerEnvelope
     try {
-      reply = { id, answer: (await desk.answer(ask)) as Json }
+      reply = { id, answer: (await handler.answer(ask)) as Json }
     } catch (fault) {
       const { message } = fault as Error
       reply = { id, fault: fault instanceof SupervisorError ? fault.fault : 'unavailable', message }
     }
     open.delete(id)
-    if (forgotten.delete(id) || socket.destroyed) return
+    if (abandoned.delete(id) || socket.destroyed) return
     socket.write(`${JSON.stringify(reply)}\n`)
   }
 
@@ -37,13 +37,13 @@ export function serveClient(socket: Socket, { desk, onLeave }: { desk: RequestHa
     if (read(chunk) === 'too-long') socket.destroy()
   })
   socket.on('error', () => socket.destroy())
-  socket.on('close', onLeave)
+  socket.on('close', onClose)
 }
 
-function parsed(line: string): QuestionEnvelope | undefined {
+function parseQuestion(line: string): QuestionEnvelope | undefined {
   try {
-    const asked = JSON.parse(line) as QuestionEnvelope
-    return typeof asked.id === 'number' && typeof asked.ask?.type === 'string' ? asked : undefined
+    const envelope = JSON.parse(line) as QuestionEnvelope
+    return typeof envelope.id === 'number' && typeof envelope.ask?.type === 'string' ? envelope : undefined
   } catch {
     return undefined
   }

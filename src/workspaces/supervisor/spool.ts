@@ -5,7 +5,7 @@ import type { ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { ensureFolder, retryAfterRemoving } from './ensure-folder.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
-/** What is known of a command before it runs, and therefore whatever happens to it. */
+/** What is recorded of a command before it runs. */
 export type ProcessStart = Omit<ProcessState, 'endedAt' | 'ending' | 'outputBytes'>
 export type ProcessEnd = { endedAt: number; ending: ProcessEnding; dropped: number }
 type SpoolRecord = { start: ProcessStart; end?: ProcessEnd; outputBytes: number }
@@ -13,15 +13,15 @@ type SpoolRecord = { start: ProcessStart; end?: ProcessEnd; outputBytes: number 
 export type Spool = ReturnType<typeof newSpool>
 
 /**
- * A folder for each command. Not synced: what must survive is the end of a process, not that of the machine. Commands can
- * write here too, so whatever is read may be nonsense and is then as if it were not there.
+ * A folder for each command. Not synced: it must survive a crash of the supervisor, not of the machine. Commands can
+ * write here too, so invalid content is treated as missing.
  */
 export function newSpool(folder: string) {
   const processes = join(folder, 'processes')
   ensureFolder(processes)
 
-  /** Once more after a command changed what is here, or who may write. */
-  function mended<T>(work: () => T): T {
+  /** Retries once after repairing the folder, which a command may have replaced or made unwritable. */
+  function withRepair<T>(work: () => T): T {
     try {
       return work()
     } catch {
@@ -31,62 +31,62 @@ export function newSpool(folder: string) {
     }
   }
 
-  const placeOf = (processId: string) => join(processes, processId)
+  const folderOf = (processId: string) => join(processes, processId)
 
   return {
     folder,
-    /** Once this returns, the command counts as begun. */
-    begin(beginning: ProcessStart): void {
-      mended(() => {
-        mkdirSync(placeOf(beginning.processId), { recursive: true, mode: 0o700 })
-        writeJsonAtomic(join(placeOf(beginning.processId), 'beginning.json'), beginning)
+    /** Once this returns, the command counts as started. */
+    recordStart(start: ProcessStart): void {
+      withRepair(() => {
+        mkdirSync(folderOf(start.processId), { recursive: true, mode: 0o700 })
+        writeJsonAtomic(join(folderOf(start.processId), 'beginning.json'), start)
       })
     },
-    end(processId: string, end: ProcessEnd): void {
-      mended(() => {
-        mkdirSync(placeOf(processId), { recursive: true, mode: 0o700 })
-        writeJsonAtomic(join(placeOf(processId), 'end.json'), end)
+    recordEnd(processId: string, end: ProcessEnd): void {
+      withRepair(() => {
+        mkdirSync(folderOf(processId), { recursive: true, mode: 0o700 })
+        writeJsonAtomic(join(folderOf(processId), 'end.json'), end)
       })
     },
     remove(processId: string): void {
-      mended(() => rmSync(placeOf(processId), { recursive: true, force: true }))
+      withRepair(() => rmSync(folderOf(processId), { recursive: true, force: true }))
     },
-    /** A fault of the supervisor itself, for whoever looks. */
-    note(fault: unknown): void {
+    /** Logs an error of the supervisor itself, for the operator. */
+    logError(fault: unknown): void {
       try {
         const file = join(folder, 'faults.log')
-        if (sizeOf(file) < MAX_FAULTS) appendPlain(file, `${(fault as Error)?.stack ?? fault}\n`)
+        if (sizeOf(file) < MAX_LOG_BYTES) appendPlain(file, `${(fault as Error)?.stack ?? fault}\n`)
       } catch {
-        // There is nowhere else to say it.
+        // There is no other place to report it.
       }
     },
-    /** In place of a command that could not say anything itself. Returns how many bytes it takes. */
-    say(processId: string, text: string): number {
-      appendPlain(join(placeOf(processId), 'output'), text)
-      return sizeOf(join(placeOf(processId), 'output'))
+    /** Writes output on behalf of a command that could not start. Returns the size of the output. */
+    appendOutput(processId: string, text: string): number {
+      appendPlain(join(folderOf(processId), 'output'), text)
+      return sizeOf(join(folderOf(processId), 'output'))
     },
-    stateFile: (processId: string): string => join(placeOf(processId), 'state'),
-    scriptFile: (processId: string): string => join(placeOf(processId), 'script'),
-    outputFile: (processId: string): string => join(placeOf(processId), 'output'),
-    /** Everything that was begun, oldest first. */
+    stateFile: (processId: string): string => join(folderOf(processId), 'state'),
+    scriptFile: (processId: string): string => join(folderOf(processId), 'script'),
+    outputFile: (processId: string): string => join(folderOf(processId), 'output'),
+    /** All recorded commands, oldest first. */
     read(): SpoolRecord[] {
-      const found = readdirSync(processes).map((name) => recordIn(placeOf(name), name))
+      const found = readdirSync(processes).map((name) => readRecord(folderOf(name), name))
       return found.filter((one) => one !== undefined).sort((a, b) => a.start.startedAt - b.start.startedAt)
     },
   }
 }
 
-const MAX_FAULTS = 64 * 1024
+const MAX_LOG_BYTES = 64 * 1024
 
-function recordIn(folder: string, name: string): SpoolRecord | undefined {
-  const beginning = readJson<ProcessStart>(join(folder, 'beginning.json'))
-  if (!isBeginning(beginning) || beginning.processId !== name) return undefined
+function readRecord(folder: string, name: string): SpoolRecord | undefined {
+  const start = readJson<ProcessStart>(join(folder, 'beginning.json'))
+  if (!isProcessStart(start) || start.processId !== name) return undefined
   const end = readJson<ProcessEnd>(join(folder, 'end.json'))
   const outputBytes = sizeOf(join(folder, 'output'))
-  return { start: beginning, ...defined({ end: isEnd(end) ? end : undefined }), outputBytes }
+  return { start, ...defined({ end: isProcessEnd(end) ? end : undefined }), outputBytes }
 }
 
-const isBeginning = (value: ProcessStart | undefined): value is ProcessStart =>
+const isProcessStart = (value: ProcessStart | undefined): value is ProcessStart =>
   value !== undefined &&
   typeof value.processId === 'string' &&
   typeof value.key === 'string' &&
@@ -94,10 +94,10 @@ const isBeginning = (value: ProcessStart | undefined): value is ProcessStart =>
   typeof value.runId === 'string' &&
   typeof value.startedAt === 'number'
 
-const isEnd = (value: ProcessEnd | undefined): value is ProcessEnd =>
+const isProcessEnd = (value: ProcessEnd | undefined): value is ProcessEnd =>
   value !== undefined && typeof value.endedAt === 'number' && typeof value.ending?.type === 'string'
 
-/** Whole or not at all. */
+/** Atomic: a temporary file and a rename. */
 export const writeJsonAtomic = (file: string, value: unknown): void => writeTextAtomic(file, JSON.stringify(value))
 
 export function writeTextAtomic(file: string, text: string): void {

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * A limit that nothing here comes near, a little different for each command: a process hands it down to whatever it starts
- * and cannot raise it. It tells whose a daemon is that left its parents, its session and its environment behind.
+ * Tags each command with a slightly different message-queue limit, which its processes inherit and cannot raise. It
+ * identifies the owner of a daemon that left its parent, its session and its environment behind.
  */
 export function newTags() {
   const owners = new Map<number, string>()
-  // Below what we have ourselves: nobody may raise it.
+  // Below the supervisor's own limit, which no process may exceed.
   const highest = Math.min(readLimit('self') ?? HIGHEST, HIGHEST)
   let next = highest
 
   return {
-    /** In bytes of message queues, as `ulimit -q` takes it. */
-    give(owner: string): number {
+    /** A limit in bytes, for `ulimit -q`. */
+    assign(owner: string): number {
       next = next > LOWEST ? next - 1 : highest - 1
       owners.delete(next)
       owners.set(next, owner)
@@ -27,7 +27,7 @@ export function newTags() {
 
 export type Tags = ReturnType<typeof newTags>
 
-/** What Linux starts with; half of it is left for whoever uses message queues. */
+/** The default of Linux; at least half of it stays for commands that use message queues. */
 const HIGHEST = 819_200
 const LOWEST = HIGHEST / 2
 

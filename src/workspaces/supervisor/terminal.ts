@@ -7,17 +7,18 @@ type TerminalState = { cwd: string; environment: Record<string, string> }
 type InvocationOptions = { scriptFile: string; stateFile?: string; tag: number }
 export type Invocation = { file: string; parameters: string[]; cwd: string; environment: Record<string, string> }
 
-/** Names the shell sets itself, and those that would change how the next command is run rather than what it does. */
-const NOT_KEPT =
+/** Variables the shell sets itself, and those that would change how the next command is started. */
+const DROPPED_VARIABLES =
   /^(_|PWD|OLDPWD|SHLVL|BASH_ENV|ENV|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|PS4|BASH_FUNC_.*|BASH_XTRACEFD|LD_PRELOAD|LD_AUDIT|HOLDFAST_.*)$/
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-/** The system takes 128 KB for one and some two megabytes for all, parameters included. */
+/** Linux allows 128 KB for one variable and about 2 MB for all, arguments included. */
 const MAX_VALUE = 32 * 1024
-/** Of a command; a longer one is run from a file. */
+/** Of a command line; a longer one is run from a file. */
 const MAX_PARAMETER = 96 * 1024
 const MAX_ENVIRONMENT = 256 * 1024
 
-// Built-ins only, so that leaving costs no process. Read by bash before the command, unless its input is a socket.
+// Builtins only, so that saving the state starts no process. Bash reads it before the command, unless its input is a
+// socket.
 const BASH_SCRIPT = `holdfast_leave() {
   set +eu
   local name
@@ -34,34 +35,34 @@ const SH_SCRIPT = `holdfast_state=$HOLDFAST_STATE; unset HOLDFAST_STATE
 [ -z "$holdfast_state" ] || trap '{ printf "%s\\0" "$PWD"; env -0; } > "$holdfast_state" 2>/dev/null' EXIT
 eval "$1"`
 
-/** Where foreground commands are and what they exported, as the last one to end left it. */
+/** Working directory and exported variables of foreground commands, as left by the last one to end. */
 export function newTerminal(spool: string, first: TerminalState, bash = findBash()) {
   const file = join(spool, 'terminal.json')
   const script = join(spool, 'terminal.bash')
-  let state: TerminalState = cleaned(readJson<TerminalState>(file)) ?? first
+  let state: TerminalState = sanitizeState(readJson<TerminalState>(file)) ?? first
 
-  function cleaned(value: TerminalState | undefined): TerminalState | undefined {
+  function sanitizeState(value: TerminalState | undefined): TerminalState | undefined {
     if (typeof value?.cwd !== 'string' || typeof value.environment !== 'object') return undefined
-    return { cwd: value.cwd, environment: kept(Object.entries(value.environment)) }
+    return { cwd: value.cwd, environment: sanitizeEnvironment(Object.entries(value.environment)) }
   }
 
-  function kept(entries: [string, string][]): Record<string, string> {
+  function sanitizeEnvironment(entries: [string, string][]): Record<string, string> {
     const environment: Record<string, string> = {}
     let size = 0
     for (const [name, value] of entries) {
-      if (typeof value !== 'string' || !NAME.test(name) || NOT_KEPT.test(name)) continue
+      if (typeof value !== 'string' || !NAME.test(name) || DROPPED_VARIABLES.test(name)) continue
       size += name.length + value.length
       if (value.length <= MAX_VALUE && size <= MAX_ENVIRONMENT) environment[name] = value
     }
-    // Without these nothing would be found any more.
+    // Without these no program would be found.
     for (const name of ['PATH', 'HOME']) if (!environment[name]) environment[name] = first.environment[name] ?? ''
     return environment
   }
 
   return {
-    /** How to run a command where the terminal is now; a foreground one leaves its state in `stateFile`. */
+    /** How to run a command in the current state; a foreground command writes its final state to `stateFile`. */
     invocation(command: string, { scriptFile, stateFile = '', tag }: InvocationOptions): Invocation {
-      const cwd = placeToBe(state.cwd, first.cwd)
+      const cwd = nearestFolder(state.cwd, first.cwd)
       const environment = { ...state.environment, PWD: cwd, HOLDFAST_STATE: stateFile }
       const isLong = Buffer.byteLength(command) > MAX_PARAMETER
       if (isLong) writePlain(scriptFile, command)
@@ -69,9 +70,9 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
         const parameters = ['-c', SH_SCRIPT, 'sh', isLong ? '. "$HOLDFAST_SCRIPT"' : command]
         return { file: '/bin/sh', parameters, cwd, environment: { ...environment, HOLDFAST_SCRIPT: scriptFile } }
       }
-      // Not written anew for each: another command that has just begun may be reading it.
-      if (textOf(script) !== BASH_SCRIPT) writeTextAtomic(script, BASH_SCRIPT)
-      // Bash expands the value: a path with a `$` in it must be the outcome of that, not its subject.
+      // Not rewritten for each command: another one that has just started may be reading it.
+      if (readTextIfPresent(script) !== BASH_SCRIPT) writeTextAtomic(script, BASH_SCRIPT)
+      // Bash expands the value of BASH_ENV: a path that contains `$` must not be expanded itself.
       const setUp = { BASH_ENV: '$HOLDFAST_SCRIPT', HOLDFAST_SCRIPT: script, HOLDFAST_TAG: String(tag) }
       return {
         file: bash,
@@ -80,37 +81,37 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
         environment: { ...environment, ...setUp },
       }
     },
-    /** Takes over what a foreground command left; nothing changes where it left nothing that makes sense. */
+    /** Adopts the state a foreground command left; invalid state is ignored. */
     adopt(stateFile: string): void {
-      const left = readLeft(stateFile)
+      const stateFields = readStateFile(stateFile)
       for (const used of [stateFile, `${stateFile}.names`]) rmSync(used, { force: true })
-      if (!left) return
-      const [cwd, ...pairs] = left
+      if (!stateFields) return
+      const [cwd, ...pairs] = stateFields
       if (!cwd?.startsWith('/')) return
       const entries = pairs.map((pair): [string, string] => {
         const cut = pair.indexOf('=')
         return [pair.slice(0, cut), pair.slice(cut + 1)]
       })
-      state = { cwd, environment: kept(entries) }
+      state = { cwd, environment: sanitizeEnvironment(entries) }
       writeJsonAtomic(file, state)
     },
     state: () => state,
   }
 }
 
-/** Undefined where there is none: then it is what every system has. */
+/** Undefined if bash is not installed; /bin/sh is used then. */
 const findBash = (): string | undefined =>
   ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'].find((path) => existsSync(path))
 
 export type Terminal = ReturnType<typeof newTerminal>
 
-/** The nearest folder that is still there, within where the terminal began. */
-function placeToBe(wanted: string, first: string): string {
+/** The nearest ancestor that still exists, within the terminal's first folder. */
+function nearestFolder(wanted: string, first: string): string {
   for (let folder = wanted; folder !== '/' && folder !== '.'; folder = dirname(folder)) {
     if (isEnterable(folder)) return folder
     if (folder === first) break
   }
-  // Locked by a command, which only its owner can undo; nothing could be started any more.
+  // A command removed its own permission to the folder; without it no command could start.
   if (!isEnterable(first)) chmodSync(first, 0o700)
   return first
 }
@@ -124,7 +125,7 @@ function isEnterable(folder: string): boolean {
   }
 }
 
-function textOf(file: string): string | undefined {
+function readTextIfPresent(file: string): string | undefined {
   try {
     return readPlain(file)
   } catch {
@@ -132,7 +133,7 @@ function textOf(file: string): string | undefined {
   }
 }
 
-function readLeft(file: string): string[] | undefined {
+function readStateFile(file: string): string[] | undefined {
   try {
     if (statSync(file).size > 4 * 1024 * 1024) return undefined
     const text = readPlain(file)

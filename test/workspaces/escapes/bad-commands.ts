@@ -1,10 +1,10 @@
-/** A command that does what no command should, and what whoever asked for it is told. */
+/** A harmful command, and the answer the model gets. */
 export type BadCommand = {
   does: string
   command: string
-  /** In the answer of `shell`. */
+  /** Matches the answer of `shell`. */
   says: RegExp
-  /** After this it is left in the background, and ended there. */
+  /** After this time the command moves to the background, and is killed there. */
   seconds?: number
 }
 
@@ -13,17 +13,17 @@ const over = (limit: string) => new RegExp(`over the limit of ${limit} of this w
 
 export const QUICK: readonly BadCommand[] = [
   {
-    does: 'asks for the environment of the server',
+    does: 'reads the environment of the server',
     says: /exit code [1-9]/,
     command: 'cat /proc/[0-9]*/environ | tr "\\0" "\\n" | grep -a -E "API_KEY|HOLDFAST_HOME|CANARY_"',
   },
   {
-    does: 'goes up and out',
+    does: 'leaves its folder through ..',
     says: /No such file or directory[\s\S]*exit code [1-9]/,
     command: 'ln -s / way; cat way/root/.bashrc ../../../../root/.bashrc',
   },
   {
-    does: 'prints for ever',
+    does: 'prints forever',
     says: /y\ny\n[\s\S]*moved to the background/,
     seconds: 1,
     command: 'yes',
@@ -32,30 +32,30 @@ export const QUICK: readonly BadCommand[] = [
 
 export const SLOW: readonly BadCommand[] = [
   {
-    does: 'forks without end',
+    does: 'forks endlessly',
     says: over('processes'),
-    // Written out, it would have to be agreed to first.
+    // Written plainly, it would need approval.
     command: 'echo "bomb() { bomb | bomb & }; bomb" > bomb.sh; source ./bomb.sh; sleep 1000',
   },
   {
-    does: 'forks without end and lets go of every child',
+    does: 'forks endlessly and detaches every child',
     says: over('processes'),
     command: 'while :; do setsid env -i sleep 1000 > /dev/null 2>&1 & done',
   },
   {
-    does: 'makes threads without end',
+    does: 'creates threads endlessly',
     says: over('(processes|memory)'),
     command: node(
       'const { Worker } = require("worker_threads"); const more = () => { new Worker("setInterval(() => {}, 1e6)", { eval: true }); setImmediate(more) }; more()',
     ),
   },
   {
-    does: 'takes memory without end',
+    does: 'allocates memory endlessly',
     says: over('memory'),
     command: node('const all = []; for (;;) all.push(Buffer.alloc(1e7, 1))'),
   },
   {
-    does: 'takes memory in many processes',
+    does: 'allocates memory in many processes',
     says: over('memory'),
     command: `for one in 1 2 3 4 5 6; do ${node('const all = Buffer.alloc(2e8, 1); setInterval(() => all, 1e6)')} & done; wait`,
   },
@@ -65,7 +65,7 @@ export const SLOW: readonly BadCommand[] = [
     command: 'cat /dev/zero > large',
   },
   {
-    does: 'makes a file that is empty and has no end',
+    does: 'creates an endless sparse file',
     says: /EFBIG|over the limit of disk/,
     command: node('require("fs").ftruncateSync(require("fs").openSync("empty", "w"), 1e14)'),
   },
@@ -77,7 +77,7 @@ export const SLOW: readonly BadCommand[] = [
     ),
   },
   {
-    does: 'fills the file system in memory',
+    does: 'fills the tmpfs',
     says: /No space left|over the limit of memory/,
     command:
       'cat /dev/zero > /tmp/large; ls -s /tmp/large; rm -f /tmp/large; cat /dev/zero > /dev/shm/large; rm -f /dev/shm/large; false',
@@ -95,7 +95,7 @@ export const SLOW: readonly BadCommand[] = [
     command: 'for one in 1 2 3 4 5 6 7 8; do (while :; do :; done) & done; wait',
   },
   {
-    does: 'prints faster than anybody reads',
+    does: 'prints faster than its output is read',
     says: /moved to the background/,
     seconds: 2,
     command: 'for one in 1 2 3 4; do cat /dev/zero & done; wait',

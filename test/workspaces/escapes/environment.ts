@@ -12,13 +12,13 @@ const ROWS: Row[] = [
   {
     tries: 'to find the canary in the environment of any process',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: () => 'cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ | tr "\\0" "\\n" | grep -a canary',
   },
   {
     tries: 'to find the canary in the parameters of any process',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: () => 'cat /proc/[0-9]*/cmdline /proc/[0-9]*/comm | tr "\\0" "\\n" | grep -a canary | grep -v grep',
   },
   {
@@ -33,10 +33,10 @@ const ROWS: Row[] = [
     command: ({ home }) => `tr "\\0" "\\n" < /proc/1/environ | grep -aE "HOLDFAST_|${home}"`,
   },
   {
-    // They are shown by name, and by name only.
-    tries: 'to reach any place that is named among the mounts',
+    // Mounts are visible by name only.
+    tries: 'to reach any path that is named among the mounts',
     success: GOT,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ home }) =>
       `while read -r _ _ _ root place _; do case $root in ${home}*|/work*|/root*|/home*) [ -e "$root" ] && echo GOT $root;; esac; done < /proc/self/mountinfo; [ -e ${home} ] && echo GOT`,
   },

@@ -3,7 +3,7 @@ import { GOT, type Outside, type Probe } from './probe.ts'
 type Row = Omit<Probe, 'area'>
 const CANARY = /canary-\d/
 
-/** Names that must lead nowhere: by themselves, and behind every way that seems to lead up. */
+/** Names that must be unreachable, directly and through every path that seems to lead up. */
 const key = ({ home }: Outside) => `${home}/secret.key`
 
 const ROWS: Row[] = [
@@ -11,48 +11,48 @@ const ROWS: Row[] = [
     (name): Row => ({
       tries: `to read ${name} of the server`,
       success: CANARY,
-      open: 'anybody',
+      open: 'any-user',
       command: ({ home }) => `cat ${home}/${name}`,
     }),
   ),
   {
     tries: "to list the server's home",
     success: /secret\.key/,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ home }) => `ls -a ${home}`,
   },
   {
     tries: "to write into the server's home",
     success: GOT,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ home }) => `echo > ${home}/written && echo GOT`,
   },
   {
     tries: 'to read a file of another workspace',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ neighbor }) => `cat ${neighbor.file}`,
   },
   {
     tries: 'to see which workspaces there are',
     success: /conv-/,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ home }) => `ls ${home}/workspaces`,
   },
   {
-    tries: 'to order about the supervisor of another workspace',
+    tries: 'to send commands to the supervisor of another workspace',
     success: GOT,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ neighbor, node }) => connecting(node, neighbor.socket),
   },
   {
-    tries: 'to order about its own supervisor',
+    tries: 'to send commands to its own supervisor',
     success: GOT,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ ownSocket, node }) => connecting(node, ownSocket),
   },
   {
-    tries: 'to look into the homes of people',
+    tries: 'to read home folders of users',
     success: /\w/,
     open: 'root',
     command: () => 'ls -A /root; ls -A /home/*',
@@ -70,7 +70,7 @@ const ROWS: Row[] = [
       'ls -d /etc/ssh /etc/ssl/private /etc/sudoers /etc/pki/tls/private /etc/kubernetes /run/secrets /var/lib /opt /srv /mnt /boot',
   },
   {
-    tries: 'to find a socket of the machine, that of Docker above all',
+    tries: 'to find a Unix socket of the machine, such as Docker’s',
     success: /\//,
     command: () => 'find / \\( -path /usr -o -path /proc \\) -prune -o -type s -print',
   },
@@ -83,12 +83,12 @@ const ROWS: Row[] = [
   {
     tries: 'to find a mount that is writable and not its own',
     success: /\//,
-    open: 'anybody',
+    open: 'any-user',
     command: () =>
       `while read -r _ _ _ _ place how _; do case $how in rw*) echo $place;; esac; done < /proc/self/mountinfo | grep -vxE '${[...OWN, DEVICES].join('|')}'`,
   },
   {
-    tries: 'to make a file beside what it was given',
+    tries: 'to create a file outside its folders',
     success: GOT,
     command: () =>
       'for place in / /usr /usr/local /etc /var /dev /proc /proc/sys /holdfast /holdfast/supervisor; do touch $place/made && echo GOT $place; done',
@@ -125,19 +125,19 @@ const ROWS: Row[] = [
   {
     tries: 'to get up through the root of every process it sees',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: (outside) => `for root in /proc/[0-9]*/root /proc/self/root; do cat $root${key(outside)}; done`,
   },
   {
     tries: 'to get up through the folder of every process it sees',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: (outside) => `for place in /proc/[0-9]*/cwd; do cat $place/${UP}${key(outside)}; done`,
   },
   {
     tries: 'to get up through the open folders of every process it sees',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: (outside) =>
       `exec 8< .; for place in /proc/[0-9]*/fd/*; do [ -d $place/ ] && cat $place/${UP}${key(outside)}; done`,
   },
@@ -150,19 +150,19 @@ const ROWS: Row[] = [
   {
     tries: 'to get out by a symbolic link',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: (outside) => `ln -sfn / out; cat out${key(outside)}`,
   },
   {
     tries: 'to get out by a hard link',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: (outside) => `rm -f hard; ln ${key(outside)} hard; cat hard; rm -f hard`,
   },
   {
     tries: 'to get out by ..',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: (outside) => `cat ${UP}${key(outside)}`,
   },
   {
@@ -192,7 +192,7 @@ const ROWS: Row[] = [
 ]
 
 const UP = '../'.repeat(12)
-/** What an ordinary user does not own can be bound as it is. */
+/** Files that an ordinary user does not own are bound as they are. */
 const DEVICES = '/dev/(null|zero|full|random|urandom|tty)'
 const OWN = ['/proc', '/workspace', '/spool', '/tmp', '/dev/shm', '/dev/pts']
 

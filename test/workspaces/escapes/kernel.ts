@@ -23,20 +23,20 @@ const ROWS: Row[] = [
   },
   ...Object.entries(NEW_NAMESPACES).map(
     ([name, flag]): Row => ({
-      tries: `to fork into a namespace of its own: ${name}`,
+      tries: `to fork into a new namespace: ${name}`,
       success: GOT,
       open: 'root',
       command: () => callWith('clone', [flag | SIGCHLD, 0, 0, 0, 0]),
     }),
   ),
   {
-    tries: 'the newer way to fork, whose wishes no filter can read',
+    tries: 'clone3, whose flags a filter cannot read',
     success: GOT,
-    open: 'anybody',
+    open: 'any-user',
     command: () => callUnless('clone3', [0, 0], 38),
   },
   {
-    tries: 'to become root in a namespace of its own',
+    tries: 'to become root in a new namespace',
     success: GOT,
     open: 'root',
     command: () => 'unshare -r true && echo GOT; unshare -U true && echo GOT',
@@ -44,7 +44,7 @@ const ROWS: Row[] = [
   {
     tries: 'to find a process without the filter',
     success: /Seccomp/,
-    open: 'anybody',
+    open: 'any-user',
     command: () => 'grep -H "^Seccomp:" /proc/[0-9]*/status | grep -v "Seccomp:.2$"',
   },
   {
@@ -56,11 +56,11 @@ const ROWS: Row[] = [
   {
     tries: 'to find a process that could gain rights by a program',
     success: /NoNewPrivs/,
-    open: 'anybody',
+    open: 'any-user',
     command: () => 'grep -H "^NoNewPrivs:" /proc/[0-9]*/status | grep -v "1$"',
   },
   {
-    tries: 'to become somebody else by a program of the machine',
+    tries: 'to change its user with a setuid program',
     success: /uid=0/,
     open: 'root',
     command: () => 'su -c id root < /dev/null; sudo -n id',
@@ -68,13 +68,13 @@ const ROWS: Row[] = [
   {
     tries: 'to find a device that is more than harmless',
     success: /\w/,
-    open: 'anybody',
+    open: 'any-user',
     command: () => `ls /dev | grep -vxE '${HARMLESS.join('|')}'`,
   },
   {
     tries: 'to look at the drivers and devices of the machine',
     success: /\w/,
-    open: 'anybody',
+    open: 'any-user',
     command: () =>
       'for place in /sys /proc/fs /proc/acpi /proc/scsi /proc/driver /proc/pressure; do ls -A $place; done',
   },
@@ -86,7 +86,7 @@ const ROWS: Row[] = [
       'for name in kernel/core_pattern kernel/modprobe kernel/hostname vm/drop_caches net/ipv4/ip_forward; do [ -w /proc/sys/$name ] && echo GOT $name; done; true',
   },
   {
-    tries: 'to press the keys of the machine',
+    tries: 'to trigger SysRq',
     success: GOT,
     command: () => '(echo h > /proc/sysrq-trigger) && echo GOT; [ -w /proc/irq/default_smp_affinity ] && echo GOT',
   },
@@ -96,35 +96,35 @@ const ROWS: Row[] = [
     command: () => 'find / -path /usr -prune -o -name release_agent -print',
   },
   {
-    tries: "to read the kernel's names and what it said",
+    tries: "to read the kernel's symbols and log",
     success: GOT,
     open: 'root',
     command: () =>
       'for name in kallsyms kcore keys; do head -c 1 /proc/$name | grep -aq . && echo GOT $name; done; dmesg > /dev/null 2>&1 && echo GOT',
   },
   {
-    tries: 'to look into the process that watches over it',
+    tries: 'to read the memory of its supervisor',
     success: GOT,
     open: 'root',
     command: ({ watcher }) =>
       `perl -e 'syscall(${PTRACE}, ${SEIZE}, $ARGV[0] + 0, 0, 0) == 0 and print "GOT\\n"' ${watcher}`,
   },
   {
-    tries: 'to write into the memory of the process that watches over it',
+    tries: 'to write to the memory of its supervisor',
     success: GOT,
     open: 'root',
     command: ({ watcher }) => `(: <> /proc/${watcher}/mem) && echo GOT`,
   },
   {
-    tries: 'to debug the process that watches over it',
+    tries: 'to debug its supervisor',
     success: GOT,
     command: ({ watcher }) =>
       `kill -USR1 ${watcher}; for turn in 1 2 3 4 5 6 7 8; do (: < /dev/tcp/127.0.0.1/9229) && echo GOT; sleep 0.05; done`,
   },
   {
-    tries: 'to type into a terminal as if somebody had',
+    tries: 'to insert text into a terminal as typed input',
     success: GOT,
-    open: 'anybody',
+    open: 'any-user',
     command: () => `perl -e 'my $key = "x"; ioctl(STDIN, 0x5412, $key); print "GOT\\n" unless $! == 1' < /dev/null`,
   },
 ]

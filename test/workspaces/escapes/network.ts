@@ -4,7 +4,7 @@ import { GOT, type Probe, quoted } from './probe.ts'
 type Row = Omit<Probe, 'area'>
 const CANARY = /canary-\d/
 
-/** Kinds of sockets by number, with how they are opened: kind and protocol. */
+/** Socket families by number, with type and protocol. */
 const FAMILIES = {
   raw: [2, 3, 1],
   'raw of version six': [10, 3, 58],
@@ -36,39 +36,39 @@ const ROWS: Row[] = [
   {
     tries: 'to reach a server on the loopback of the machine',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ listeners }) => `head -n 1 < /dev/tcp/127.0.0.1/${listeners.port}`,
   },
   {
-    tries: 'to reach a server of the machine at a name without a file',
+    tries: 'to reach a server of the machine at an abstract Unix socket',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ listeners, node }) => listening(node, `\\0${listeners.abstract}`),
   },
   {
-    tries: 'to reach a server of the machine at a file',
+    tries: 'to reach a server of the machine at a Unix socket file',
     success: CANARY,
-    open: 'anybody',
+    open: 'any-user',
     command: ({ listeners, node }) => listening(node, listeners.path),
   },
   {
-    // Connecting this way sends nothing: it only says whether there is a way.
-    tries: 'to find a way to the metadata of a cloud',
+    // A UDP connect sends nothing: it only shows whether there is a route.
+    tries: 'to find a route to the metadata service of a cloud',
     success: GOT,
     command: () => '(: < /dev/udp/169.254.169.254/80) && echo GOT',
   },
   {
-    tries: 'to find a way into any network',
+    tries: 'to find a route into any network',
     success: GOT,
     command: () => 'for host in 192.0.2.1 10.0.0.1 172.17.0.1 ff02::1; do (: < /dev/udp/$host/80) && echo GOT; done',
   },
   {
-    tries: 'to find whom to ask for the number of a name',
+    tries: 'to find a DNS server',
     success: /\w/,
     command: () => 'cat /etc/resolv.conf; grep -wE "dns|resolve" /etc/nsswitch.conf',
   },
   {
-    tries: 'to find a way out where none was opened',
+    tries: 'to find an egress proxy where none is enabled',
     success: GOT,
     command: () => '(: < /dev/tcp/127.0.0.1/3128) && echo GOT; ls /holdfast/egress && echo GOT',
   },

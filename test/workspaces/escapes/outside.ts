@@ -10,17 +10,17 @@ import type { Containment } from '../../../src/ports/workspaces.ts'
 import { openWorkspacesFixture, type WorkspacesFixture } from '../fixture-workspaces.ts'
 import { isRoot, type Outside, type Probe } from './probe.ts'
 
-/** What both a held and an unheld workspace find on the machine. */
+/** What exists on the machine, for a workspace with or without a sandbox. */
 export type Planted = Omit<Outside, 'neighbor' | 'ownSocket' | 'node' | 'watcher'>
 
-/** A server's home as it is, servers on every kind of address, and a process: all of them say the canary. */
+/** A server's home, servers on every kind of address, and a process; each reveals the canary. */
 export async function plantOutside(
   context: TestContext,
   containment: Containment,
-): Promise<{ planted: Planted; house: WorkspacesFixture }> {
+): Promise<{ planted: Planted; fixture: WorkspacesFixture }> {
   const canary = `canary-${randomInt(1e9)}`
   const home = mkdtempSync(join(tmpdir(), 'holdfast-escape-'))
-  // First of all that is cleared away: what runs in there is found by its folder.
+  // Registered first: cleanup finds the processes by this folder.
   const fixture = openWorkspacesFixture(context, { folder: join(home, 'workspaces'), sandbox: { containment } })
   context.after(() => rmSync(home, { recursive: true, force: true }))
   mkdirSync(join(home, '.ssh'))
@@ -33,7 +33,7 @@ export async function plantOutside(
   await serving(context, canary, { path })
   const { port } = server.address() as AddressInfo
   const planted = { canary, home, listeners: { port, abstract, path }, bystander: bystander(context, canary) }
-  return { planted, house: fixture }
+  return { planted, fixture }
 }
 
 async function serving(context: TestContext, words: string, place: ListenOptions): Promise<Server> {
@@ -50,5 +50,5 @@ function bystander(context: TestContext, canary: string): number {
   return child.pid
 }
 
-/** Whether the probe gets through where nothing holds it. */
-export const isOpen = ({ open }: Probe): boolean => open === 'anybody' || (open === 'root' && isRoot)
+/** Whether the probe succeeds without a sandbox. */
+export const isOpen = ({ open }: Probe): boolean => open === 'any-user' || (open === 'root' && isRoot)

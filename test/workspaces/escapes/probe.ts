@@ -1,35 +1,35 @@
 export type Area = 'files' | 'environment' | 'network' | 'processes' | 'kernel'
 
-/** One try to get at something that is not the workspace's own. */
+/** One attempt to reach something outside the workspace. */
 export type Probe = {
   area: Area
   tries: string
-  /** For bash. What it says tells whether it got through. */
+  /** A bash command; its output shows whether the attempt succeeded. */
   command(outside: Outside): string
-  /** How it looks when it did. */
+  /** Matches the output of a successful attempt. */
   success: RegExp
   /**
-   * Who gets through where there are no walls: tried there too, since a probe that never can succeed proves nothing. Left out
-   * where that would do harm, or depends on the machine.
+   * Which user succeeds without a sandbox: tested too, because a probe that can never succeed proves nothing. Absent
+   * where the attempt would do harm or depends on the machine.
    */
-  open?: 'anybody' | 'root'
+  open?: 'any-user' | 'root'
 }
 
-/** What there is on the machine to be got at. */
+/** Targets on the machine. */
 export type Outside = {
-  /** A word that is in everything a probe must not see. */
+  /** A word in everything that a probe must not see. */
   canary: string
-  /** Of the server: with a key, a database, settings and the workspaces. */
+  /** The server's home, with a key, a database, settings and the workspaces. */
   home: string
   neighbor: { file: string; socket: string }
   ownSocket: string
-  /** Each says the canary to whoever connects. */
+  /** Each sends the canary to every client. */
   listeners: { port: number; abstract: string; path: string }
-  /** A process that is nobody's here, with the canary in its parameters and in its environment. */
+  /** A process of the machine, with the canary in its parameters and its environment. */
   bystander: number
-  /** As it is called where the probe runs. */
+  /** The path of Node where the probe runs. */
   node: string
-  /** Whoever watches over the probe where it is held; elsewhere somebody whom it does no harm. */
+  /** The supervisor's pid in a sandbox; elsewhere that of a harmless process. */
   watcher: string
 }
 
@@ -37,5 +37,5 @@ export const GOT = /^GOT/m
 
 export const isRoot = process.geteuid?.() === 0
 
-/** One parameter of a shell, whatever is in it. */
+/** Any text, quoted as one argument of a shell. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -1,4 +1,4 @@
-/** What is sent to the way out, byte for byte, and must reach nobody but whom the list names. */
+/** Raw requests to the egress proxy, which must not reach a server that is not allowed. */
 export type RawRequest = { tries: string; bytes(place: { site: number; secret: number }): string }
 
 const REST = 'HTTP/1.1\r\nHost: allowed.test\r\nConnection: close\r\n\r\n'
@@ -8,7 +8,7 @@ export const RAW_REQUESTS: RawRequest[] = [
     tries: 'a tunnel to another port of an allowed name',
     bytes: ({ secret }) => `CONNECT allowed.test:${secret} ${REST}`,
   },
-  { tries: 'a tunnel to the port of remote shells', bytes: () => `CONNECT allowed.test:22 ${REST}` },
+  { tries: 'a tunnel to the SSH port', bytes: () => `CONNECT allowed.test:22 ${REST}` },
   ...[
     '127.0.0.1',
     '[::1]',
@@ -40,11 +40,11 @@ export const RAW_REQUESTS: RawRequest[] = [
     bytes: ({ site, secret }) => `GET http://127.0.0.1:${secret}#@allowed.test:${site}/ ${REST}`,
   },
   {
-    tries: 'a name with an end in the middle',
+    tries: 'a name with a NUL in the middle',
     bytes: ({ secret }) => `CONNECT 127.0.0.1%00.allowed.test:${secret} ${REST}`,
   },
   {
-    tries: 'an address as the host of a page without one',
+    tries: 'an address in the Host header of a relative URL',
     bytes: ({ secret }) => `GET / HTTP/1.1\r\nHost: 127.0.0.1:${secret}\r\n\r\n`,
   },
   { tries: 'another protocol', bytes: ({ secret }) => `GET https://127.0.0.1:${secret}/ ${REST}` },
@@ -65,7 +65,7 @@ export const RAW_REQUESTS: RawRequest[] = [
       `GET http://allowed.test:${site}/ HTTP/1.1\r\nHost: allowed.test\r\nX: a\r\n b\nGET http://127.0.0.1:${secret}/ HTTP/1.1\r\nConnection: close\r\n\r\n`,
   },
   {
-    tries: 'to change over to a tunnel',
+    tries: 'an upgrade to a tunnel',
     bytes: ({ site, secret }) =>
       `GET http://allowed.test:${site}/ HTTP/1.1\r\nHost: 127.0.0.1:${secret}\r\nConnection: Upgrade\r\nUpgrade: TLS/1.0\r\n\r\n`,
   },

@@ -1,6 +1,6 @@
 /**
- * Calls that must not be let through, by number: written down here once more, so that one that is missing in the filter is
- * missed here. With parameters that make no sense a call that is let through fails with something else than a refusal.
+ * Calls that the filter must refuse, by number. The list is repeated here, so that a call missing in the filter is
+ * found. With invalid parameters, a call that passes the filter fails with a different error.
  */
 const NUMBERS: Readonly<Record<string, { x64: number; arm64: number }>> = {
   ptrace: { x64: 101, arm64: 117 },
@@ -52,7 +52,7 @@ const NUMBERS: Readonly<Record<string, { x64: number; arm64: number }>> = {
   quotactl: { x64: 179, arm64: 60 },
 }
 
-/** Others that a probe makes, with what it wants of them. */
+/** Other calls that probes make. */
 const OTHERS: typeof NUMBERS = {
   clone: { x64: 56, arm64: 220 },
   clone3: { x64: 435, arm64: 435 },
@@ -67,17 +67,17 @@ const numberOf = (name: string): number => {
   return number
 }
 
-/** Says which of the calls were let through, one a line; refused is what a filter says, or what is not there at all. */
+/** Prints the calls that passed the filter, one per line. EPERM and ENOSYS count as refused. */
 export const callAll = (names: readonly string[]): string =>
   `perl -e ${JSON.stringify(
     `my %calls = (${names.map((name) => `${name} => ${numberOf(name)}`).join(', ')});` +
       'for (sort keys %calls) { $! = 0; my $given = syscall($calls{$_}, -1, -1, -1, -1, -1, -1); print qq(GOT $_ $given ), $! + 0, qq(\\n) unless $! == 1 || $! == 38 }',
   ).replaceAll('$', '\\$')}`
 
-/** Says so when the call gave what it was asked for. A child that it made ends at once. */
+/** Prints GOT if the call succeeded. A forked child exits at once. */
 export const callWith = (name: string, parameters: readonly number[]): string =>
   `perl -e 'my $given = syscall(${[numberOf(name), ...parameters].join(', ')}); exit if $given == 0 && "${name}" eq "clone"; print "GOT $given\\n" if $given >= 0'`
 
-/** Says so when the call was refused by anything but the filter. */
+/** Prints GOT if the call failed with another error than the filter's. */
 export const callUnless = (name: string, parameters: readonly number[], errno: number): string =>
   `perl -e 'syscall(${[numberOf(name), ...parameters].join(', ')}); print "GOT ", $! + 0, "\\n" unless $! == ${errno}'`

@@ -4,10 +4,10 @@ import { openTurns, processIn } from '../fixture-turns.ts'
 import type { BadCommand } from './bad-commands.ts'
 import { watchOthers } from './watch-others.ts'
 
-/** Longer than any limit needs to be noticed. */
+/** Longer than any limit takes to be enforced. */
 const LONGEST_MS = 30_000
 
-/** In a turn, as an agent does it. Whatever the command does, the answer is clear and nobody else notices. */
+/** Runs the command in a turn. The answer is clear, and nothing else is disturbed. */
 export async function tryBadCommand(context: TestContext, { command, says, seconds }: BadCommand): Promise<void> {
   const turns = await openTurns(context)
   await turns.shell('true')

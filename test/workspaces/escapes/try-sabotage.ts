@@ -5,7 +5,7 @@ import { openWorkspacesFixture, runCommand } from '../fixture-workspaces.ts'
 import { killSupervisor } from '../kill-supervisor.ts'
 import type { Sabotage } from './sabotage.ts'
 
-/** The next command works: under the same supervisor, and under the one that comes after it. */
+/** The next command works, under the same supervisor and under its successor. */
 export async function trySabotage(context: TestContext, { command }: Sabotage): Promise<void> {
   const fixture = openWorkspacesFixture(context)
   const workspace = await fixture.open()

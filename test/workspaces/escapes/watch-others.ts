@@ -3,16 +3,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Workspace, Workspaces } from '../../../src/ports/workspaces.ts'
 import { newCommand, newConversationId, runCommand, until } from '../fixture-workspaces.ts'
 
-/** Generous: the machine may have other things to do, and a server that was disturbed is off by seconds. */
+/** Generous for a busy machine; a server that is disturbed is late by seconds. */
 const LONGEST_MS = 1_000
 const LONGEST_COMMAND_MS = 10_000
 
 export type Others = {
-  /** Throws where somebody noticed something; says how it was. */
+  /** Throws if one of them was disturbed; returns the measured delays. */
   areWell(): Promise<{ serverMs: number; elsewhereMs: number }>
 }
 
-/** The server itself, somebody who works in another workspace, and a process that behaves in the same one. */
+/** Watches the server itself, commands in another workspace, and a process in the same workspace. */
 export async function watchOthers(workspaces: Workspaces, workspace: Workspace): Promise<Others> {
   const delay = monitorEventLoopDelay({ resolution: 10 })
   const elsewhere = await workspaces.open(newConversationId())

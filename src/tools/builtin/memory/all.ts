@@ -4,7 +4,7 @@ import { blockTools } from './block-tools.ts'
 import { conversationSearch } from './conversation-search.ts'
 import type { MemoryToolDeps } from './memory-tool-deps.ts'
 
-/** Tools with which an agent keeps and finds what it knows. */
+/** Tools with which an agent stores and finds its memory. */
 export const memoryTools = (deps: MemoryToolDeps): Tool[] => [
   ...blockTools(deps),
   ...archivalTools(deps),

@@ -8,7 +8,7 @@ import type { MemoryToolDeps } from './memory-tool-deps.ts'
 import { parseTime } from './parse-time.ts'
 
 const TAGS = { type: 'array', items: { type: 'string', minLength: 1 }, maxItems: 16 }
-const RESULTS = 10
+const DEFAULT_RESULTS = 10
 
 type ArchivalSearchInput = {
   query: string
@@ -19,7 +19,7 @@ type ArchivalSearchInput = {
   end_datetime?: string | null
 }
 
-/** Tools for what is too much for a prompt: put away, and found again by its words. */
+/** Tools for passages: memory that is too large for the prompt and is found by searching. */
 export const archivalTools = ({ store, randomness, findPassages }: MemoryToolDeps): Tool[] => [
   defineTool<{ content: string; tags?: string[] | null }>({
     name: 'archival_memory_insert',
@@ -72,7 +72,7 @@ export const archivalTools = ({ store, randomness, findPassages }: MemoryToolDep
         text: input.query,
         tags: input.tags ?? [],
         tagMatch: input.tag_match_mode ?? 'any',
-        limit: input.top_k ?? RESULTS,
+        limit: input.top_k ?? DEFAULT_RESULTS,
         ...defined({ from, to }),
       }
       const answer = await findPassages?.({ organizationId, agentId, query, signal })

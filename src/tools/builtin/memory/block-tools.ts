@@ -7,9 +7,9 @@ import type { MemoryToolDeps } from './memory-tool-deps.ts'
 
 const LABEL = { type: 'string', description: 'The label of the memory block to edit.' }
 
-/** Tools that edit the blocks in an agent's prompt. The prompt itself stays as it is until it is compiled anew. */
+/** Tools that edit the blocks in an agent's prompt. The prompt itself changes when it is compiled again. */
 export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
-  const editing = async (
+  const editBlock = async (
     label: string,
     context: ToolContext,
     edit: (block: Block) => BlockEdit,
@@ -55,7 +55,7 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
       },
       effects: 'none',
       run: ({ label, new_string, insert_line = -1 }, context) =>
-        editing(label, context, (block) => insertText(block, new_string, insert_line)),
+        editBlock(label, context, (block) => insertText(block, new_string, insert_line)),
     }),
     defineTool<{ label: string; old_string: string; new_string: string }>({
       name: 'memory_replace',
@@ -71,7 +71,7 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
       },
       effects: 'none',
       run: ({ label, old_string, new_string }, context) =>
-        editing(label, context, (block) => replaceText(block, old_string, new_string)),
+        editBlock(label, context, (block) => replaceText(block, old_string, new_string)),
     }),
     defineTool<{ label: string; new_memory: string }>({
       name: 'memory_rethink',
@@ -82,7 +82,7 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
         required: ['label', 'new_memory'],
       },
       effects: 'none',
-      run: ({ label, new_memory }, context) => editing(label, context, (block) => rewriteText(block, new_memory)),
+      run: ({ label, new_memory }, context) => editBlock(label, context, (block) => rewriteText(block, new_memory)),
     }),
   ]
 }

@@ -6,9 +6,9 @@ import { defineTool, failure, success } from '../../define-tool.ts'
 import type { MemoryToolDeps } from './memory-tool-deps.ts'
 import { parseTime } from './parse-time.ts'
 
-const RESULTS = 10
-/** Of each message: enough to recognize it. */
-const EXCERPT = 2_000
+const DEFAULT_RESULTS = 10
+/** Characters shown of each message. */
+const MAX_EXCERPT = 2_000
 
 type ConversationSearchInput = {
   query?: string | null
@@ -43,7 +43,7 @@ export const conversationSearch = ({ store, findMessages }: Pick<MemoryToolDeps,
       const query = {
         text: text ?? '',
         roles: roles?.length ? roles : ['assistant', 'user', 'tool'],
-        limit: limit ?? RESULTS,
+        limit: limit ?? DEFAULT_RESULTS,
         ...defined({ from, to }),
       }
       const answer = await findMessages?.({ organizationId, agentId, query, signal })
@@ -51,7 +51,7 @@ export const conversationSearch = ({ store, findMessages }: Pick<MemoryToolDeps,
         ? answer.found.map(({ item }) => item)
         : await store.messageSearch.search(organizationId, agentId, query)
       const results = found.flatMap((message) => {
-        const content = wordsOf(message)
+        const content = searchableText(message)
         const { role } = message.body
         return content === '' ? [] : [{ timestamp: new Date(message.createdAt).toISOString(), role, content }]
       })
@@ -60,19 +60,19 @@ export const conversationSearch = ({ store, findMessages }: Pick<MemoryToolDeps,
     },
   })
 
-function wordsOf({ body }: Message): string {
+function searchableText({ body }: Message): string {
   switch (body.role) {
     case 'user':
     case 'system':
     case 'assistant':
-      return textOf(body.content).slice(0, EXCERPT)
+      return textOf(body.content).slice(0, MAX_EXCERPT)
     case 'tool':
       return body.outcomes
         .map(({ output }) => output)
         .join('\n')
-        .slice(0, EXCERPT)
+        .slice(0, MAX_EXCERPT)
     case 'summary':
-      return body.text.slice(0, EXCERPT)
+      return body.text.slice(0, MAX_EXCERPT)
     case 'approval':
       return ''
   }

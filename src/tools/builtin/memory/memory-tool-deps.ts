@@ -5,19 +5,19 @@ import type { MessageSearchQuery, MessageWithAgent } from '../../../ports/messag
 import type { Randomness } from '../../../ports/randomness.ts'
 import type { Store } from '../../../ports/store.ts'
 
-/** What memory tools look at. They write nothing: what they want written rides in their answer. */
+/** Memory tools read only: their writes are part of the answer and are committed with it. */
 export type MemoryToolDeps = {
   store: Pick<Store, 'passages' | 'prompts' | 'messageSearch'>
   clock: Pick<Clock, 'now'>
   randomness: Pick<Randomness, 'uuid'>
-  /** Absent where passages are found by words alone. */
+  /** Hybrid search; absent where passages are searched by words only. */
   findPassages?(question: {
     organizationId: OrganizationId
     agentId: AgentId
     query: PassageQuery
     signal: AbortSignal
   }): Promise<{ found: { item: Passage }[]; fallback?: string }>
-  /** The same for what was said. */
+  /** The same for messages. */
   findMessages?(question: {
     organizationId: OrganizationId
     agentId: AgentId

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../core/duration.ts'
 
-/** ISO 8601 as milliseconds. A day on its own lasts until its end. */
+/** Parses ISO 8601 to milliseconds. A date without a time, as an end, includes the whole day. */
 export function parseTime(text: string | null | undefined, edge: 'start' | 'end'): number | undefined | 'unreadable' {
   if (text === null || text === undefined || text === '') return undefined
   const at = Date.parse(text)

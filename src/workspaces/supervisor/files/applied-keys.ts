@@ -7,69 +7,69 @@ import { errorCode, FileRefusal } from './file-refusal.ts'
 export type AppliedResult = ({ type: 'done' } & WrittenFile) | ({ type: 'done' } & EditedFile)
 
 /**
- * What was written under which key, so that a question that is asked again, after whatever died in between, gets its first
- * answer. A key is recorded when the new content is safe in its temporary file, just before that takes the place of the old:
- * a record whose temporary file is still there was not applied.
+ * Idempotency keys with their results, so that a repeated change gets its first answer, even after a crash. A key is
+ * recorded when the new content is synced in its temporary file, just before the rename: a record whose temporary file
+ * still exists was not applied.
  */
 export type AppliedKeys = {
   find(key: string): Promise<AppliedResult | undefined>
-  /** Durable when it resolves, not there when it rejects. */
+  /** The record is durable when this resolves, and absent when it rejects. */
   record(key: string, applied: AppliedResult, temporary: string): Promise<void>
-  /** It was not applied after all. */
+  /** Removes the record of a change that was not applied. */
   undo(key: string): Promise<void>
 }
 
 type JournalEntry = { key: string; temporary: string; applied: AppliedResult } | { key: string; undone: true }
 
-/** A call that is repeated is repeated soon: long before so many others were made. */
-const MOST_KEPT = 1_000
-const MOST_BYTES = 4 * 1024 * 1024
+/** A call is repeated soon, long before this many others. */
+const MAX_KEPT = 1_000
+const MAX_JOURNAL_BYTES = 4 * 1024 * 1024
 
 type AppliedKeysOptions = {
-  /** Without one, kept in memory only. */
+  /** Undefined to keep the keys in memory only. */
   path: string | undefined
-  /** Takes away a temporary file, if it is there; before that, does what has to be done if it is. */
+  /** Removes a temporary file if it exists; calls `before` first in that case. */
   removeLeftover(temporary: string, before: () => Promise<void>): Promise<void>
   maxKept?: number
 }
 
-export function newAppliedKeys({ path, removeLeftover, maxKept = MOST_KEPT }: AppliedKeysOptions): AppliedKeys {
+export function newAppliedKeys({ path, removeLeftover, maxKept = MAX_KEPT }: AppliedKeysOptions): AppliedKeys {
   const kept = new Map<string, Extract<JournalEntry, { applied: AppliedResult }>>()
-  const inTurn = newKeyedMutex()
-  let lines = 0
+  const mutex = newKeyedMutex()
+  let entryCount = 0
   let loading: Promise<void> | undefined
 
-  const take = (line: JournalEntry) => {
-    kept.delete(line.key)
-    if ('applied' in line) kept.set(line.key, line)
+  const apply = (entry: JournalEntry) => {
+    kept.delete(entry.key)
+    if ('applied' in entry) kept.set(entry.key, entry)
     for (const oldest of kept.keys()) if (kept.size > maxKept) kept.delete(oldest)
   }
 
-  const append = async (line: JournalEntry) => {
+  const append = async (entry: JournalEntry) => {
     if (path !== undefined) {
-      await appendTo(path, JSON.stringify(line))
-      lines += 1
+      await appendTo(path, JSON.stringify(entry))
+      entryCount += 1
     }
-    take(line)
-    if (path !== undefined && lines > 4 * maxKept) await shorten(path)
+    apply(entry)
+    if (path !== undefined && entryCount > 4 * maxKept) await compact(path)
   }
 
-  const shorten = async (journal: string) => {
+  const compact = async (journal: string) => {
     try {
       await rewrite(journal, [...kept.values()])
-      lines = kept.size
+      entryCount = kept.size
     } catch {
-      // What was just appended is there all the same; the next line tries again.
+      // The appended entry is stored anyway; the next append tries again.
     }
   }
 
-  /** What the process before us left half done is taken back, before anything else happens here. */
+  /** Reads the journal, and undoes changes that the previous process recorded but did not apply. */
   const load = async () => {
     const text = path === undefined ? '' : await readJournal(path)
-    for (const line of text.split('\n').filter(Boolean)) {
-      lines += 1
-      const known = parsed(line)
-      if (known) take(known)
+    for (const entry of text.split('\n').filter(Boolean)) {
+      entryCount += 1
+      const known = parseEntry(entry)
+      if (known) apply(known)
     }
     for (const { key, temporary } of [...kept.values()])
       await removeLeftover(temporary, () => append({ key, undone: true }))
@@ -85,24 +85,24 @@ export function newAppliedKeys({ path, removeLeftover, maxKept = MOST_KEPT }: Ap
 
   return {
     async find(key) {
-      await ofJournal(loaded())
+      await asJournalError(loaded())
       return kept.get(key)?.applied
     },
     async record(key, applied, temporary) {
-      await ofJournal(loaded())
-      await ofJournal(inTurn('journal', () => append({ key, temporary, applied })))
+      await asJournalError(loaded())
+      await asJournalError(mutex('journal', () => append({ key, temporary, applied })))
     },
-    undo: (key) => inTurn('journal', () => append({ key, undone: true })),
+    undo: (key) => mutex('journal', () => append({ key, undone: true })),
   }
 }
 
-/** All of it or nothing, also where the disk is full. */
+/** Appends the whole line or nothing, also on a full disk. */
 async function appendTo(path: string, line: string): Promise<void> {
   const file = await openJournal(path)
   try {
     const { size } = await file.stat()
     try {
-      // Half a line that a crash left must not swallow this one; a blank line is none.
+      // Start on a new line: a crash may have left half a line. Blank lines are skipped when reading.
       await file.appendFile(`\n${line}\n`)
       await file.datasync()
     } catch (error) {
@@ -121,12 +121,12 @@ async function rewrite(path: string, lines: JournalEntry[]): Promise<void> {
   await rename(temporary, path)
 }
 
-/** Its end, if something made it longer than we ever would. */
+/** The last MAX_JOURNAL_BYTES: a command may have made the file longer. */
 async function readJournal(path: string): Promise<string> {
   const file = await openJournal(path)
   try {
     const { size } = await file.stat()
-    const length = Math.min(size, MOST_BYTES)
+    const length = Math.min(size, MAX_JOURNAL_BYTES)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
     return buffer.toString('utf8', 0, bytesRead)
   } finally {
@@ -134,17 +134,20 @@ async function readJournal(path: string): Promise<string> {
   }
 }
 
-const OPENED = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const JOURNAL_FLAGS =
+  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Commands of the workspace may reach the folder it is in: what they put in its place is neither waited for nor followed. */
+/**
+ * Commands can replace the journal: a link is not followed, a pipe not waited for, and anything but a file is removed.
+ */
 async function openJournal(path: string): Promise<FileHandle> {
   const found = await lstat(path).catch(() => undefined)
   if (found && !found.isFile()) await rm(path, { recursive: true, force: true })
-  return open(path, OPENED, 0o600)
+  return open(path, JOURNAL_FLAGS, 0o600)
 }
 
-/** What is wrong with the journal is not wrong with the file that is to be written. */
-async function ofJournal<T>(work: Promise<T>): Promise<T> {
+/** Reports an error of the journal as such, not as one of the file to be written. */
+async function asJournalError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -158,8 +161,8 @@ async function ofJournal<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A line that a crash cut short was not recorded. */
-function parsed(text: string): JournalEntry | undefined {
+/** A line cut short by a crash does not count. */
+function parseEntry(text: string): JournalEntry | undefined {
   try {
     const line = JSON.parse(text) as Partial<
       Record<keyof JournalEntry | 'applied' | 'temporary' | 'undone', unknown>

@@ -13,12 +13,12 @@ const fault = (text: string, patch: string) => {
   }
 }
 
-test('a hunk is applied where it says', () => {
+test('a hunk is applied at its stated line', () => {
   const patch = '--- a/x\n+++ b/x\n@@ -2,2 +2,3 @@ in here\n two\n-three\n+3\n+3.5\n'
   assert.deepEqual(applyPatch(FILE, patch), { text: 'one\ntwo\n3\n3.5\nfour\nfive\n', replacements: 1, line: 3 })
 })
 
-test('a hunk whose line is wrong is applied at the only place where it fits, and the next ones move with it', () => {
+test('a hunk with a wrong line is applied at its only match, and later hunks shift with it', () => {
   const file = `${'new\n'.repeat(7)}${FILE}${'same\n'.repeat(20)}`
   const patch = '@@ -2,1 +2,1 @@\n-two\n+2\n@@ -10,1 +10,1 @@\n-same\n+SAME\n'
   const expected = file.replace('two', '2').split('\n')
@@ -26,11 +26,11 @@ test('a hunk whose line is wrong is applied at the only place where it fits, and
   assert.equal(patched(file, patch), expected.join('\n'))
 })
 
-test('a hunk that fits at several places, and not where it says, changes nothing', () => {
+test('a hunk with several matches, none at its stated line, changes nothing', () => {
   assert.match(fault('a\nb\na\nb\n', '@@ -2 +2 @@\n-a\n+c\n'), /Hunk 1 .* fits at lines 1, 3, and not where it says/)
 })
 
-test('all hunks or none: the one that does not fit is named with what it wants and what is there', () => {
+test('all hunks are applied or none: the message names the mismatching hunk, its line and the line of the file', () => {
   const words = fault(FILE, '@@ -1 +1 @@\n-one\n+1\n@@ -3,2 +3,2 @@\n three\n-fuor\n+4\n')
   assert.match(words, /Hunk 2 \(@@ -3,2 \+3,2 @@\) does not fit: it wants "fuor", but line 4 of the file is "four"/)
   assert.match(fault('\tone\n', '@@ -1 +1 @@\n-    one\n+1\n'), /differ only in white space/)
@@ -38,25 +38,25 @@ test('all hunks or none: the one that does not fit is named with what it wants a
   assert.match(fault('one\n', '@@ -9,0 +10 @@\n+two\n'), /the file has only 1 lines/)
 })
 
-test('hunks in the wrong order are told so', () => {
+test('hunks in the wrong order are refused with the reason', () => {
   assert.match(
     fault(FILE, '@@ -4 +4 @@\n-four\n+4\n@@ -1 +1 @@\n-one\n+1\n'),
     /from line 5 on, after the hunk before it/,
   )
 })
 
-test('counts that are wrong, heads without numbers and blank lines without their space are forgiven', () => {
+test('wrong counts, heads without numbers and blank lines without their space are tolerated', () => {
   assert.equal(patched(FILE, '@@ -2,9 +2,7 @@\n two\n-three\n+3\n'), FILE.replace('three', '3'))
   assert.equal(patched(FILE, '@@\n two\n-three\n+3\n\n'), FILE.replace('three', '3'))
   assert.equal(patched(FILE, '@@ def x(): @@\n-three\n+3'), FILE.replace('three', '3'))
   assert.equal(patched('a\n\nb\n', '@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n'), 'a\n\nc\n')
 })
 
-test('lines that look like heads of files are lines when the counts say so', () => {
+test('lines that look like file heads are content when the counts say so', () => {
   assert.equal(patched('-- a\n++ b\nc\n', '@@ -1,3 +1,2 @@\n--- a\n-++ b\n+++ d\n c\n'), '++ d\nc\n')
 })
 
-test('what is no patch of one file gets a clear sentence', () => {
+test('anything but a patch of one file is refused with a clear message', () => {
   assert.match(fault(FILE, 'two -> 2'), /no hunk in the patch/)
   assert.match(fault(FILE, '@@ -1 +1 @@\n one\n'), /Hunk 1 .* changes nothing/)
   assert.match(fault(FILE, '@@ -1,2 +1,2 @@\n-one\n+1\ntwo\n'), /Line 4 of the patch, in hunk 1, does not begin with/)
@@ -67,12 +67,12 @@ test('what is no patch of one file gets a clear sentence', () => {
   assert.match(fault('a\n', '@@ -1 +1 @@\n-a\n+a\n'), /nothing to change/)
 })
 
-test('lines keep their endings, new ones get the usual one', () => {
+test('lines keep their endings, and new lines get the usual one', () => {
   assert.equal(patched('a\r\nb\r\nc\r\n', '@@ -1,3 +1,4 @@\n a\n-b\n+B\n+b\n c\n'), 'a\r\nB\r\nb\r\nc\r\n')
   assert.equal(patched('a\nb\r\nc\nd\n', '@@ -1,2 +1,3 @@\r\n a\r\n b\r\n+x\r\n'), 'a\nb\r\nx\nc\nd\n')
 })
 
-test('the end of the file stays as it is, unless the patch says otherwise', () => {
+test('the final line ending stays as it is, unless the patch states otherwise', () => {
   assert.equal(patched('a\nb', '@@ -1,2 +1,2 @@\n a\n-b\n+c\n'), 'a\nc')
   assert.equal(patched('a\nb', '@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+b\n'), 'a\nb\n')
   assert.equal(patched('a\nb\n', '@@ -2 +2 @@\n-b\n+b\n\\ No newline at end of file\n'), 'a\nb')
@@ -82,7 +82,7 @@ test('the end of the file stays as it is, unless the patch says otherwise', () =
   assert.equal(patched('a\n', '@@ -1 +0,0 @@\n-a\n'), '')
 })
 
-test('the largest files are patched in no time one would notice', () => {
+test('the largest files are patched quickly', () => {
   const start = process.cpuUsage()
   const file = 'same\n'.repeat(400_000)
   assert.equal(patched(file, '@@ -300000 +300000 @@\n-same\n+other\n').indexOf('other'), 299_999 * 5)
@@ -99,7 +99,7 @@ test('the largest files are patched in no time one would notice', () => {
 type Step = { sign: ' ' | '-' | '+'; text: string }
 type Day = { steps: Step[]; context: number; isOldTerminated: boolean; isNewTerminated: boolean }
 
-/** Few different lines, so that contexts repeat; some that could be taken for parts of a patch. */
+/** Few different lines, so that contexts repeat; some look like parts of a patch. */
 const LINES = ['a', 'b', 'c', '', ' ', '-- a', '++ b', '@@ -1 +1 @@', '\\ x', 'ä', '\tx']
 const days = fc.record<Day>({
   steps: fc.array(
@@ -114,11 +114,11 @@ const days = fc.record<Day>({
   isNewTerminated: fc.boolean(),
 })
 
-test('whatever was changed, its patch applied to the old text gives the new one', () => {
+test('the patch of any change, applied to the old text, gives the new text', () => {
   fc.assert(
     fc.property(days, fc.constantFrom('\n', '\r\n'), (day, ending) => {
       const { old, fresh, patch } = written(day)
-      // A text of one line without an ending does not say what its endings would be.
+      // A single line without an ending does not show which ending the file uses.
       fc.pre(old !== fresh && (ending === '\n' || old.includes('\n')))
       const as = (text: string) => text.replaceAll('\n', ending)
       assert.equal(patched(as(old), patch), as(fresh))
@@ -127,10 +127,10 @@ test('whatever was changed, its patch applied to the old text gives the new one'
   )
 })
 
-test('a patch still fits when lines came in above and between its hunks', () => {
+test('a patch still applies after lines were inserted above and between its hunks', () => {
   fc.assert(
     fc.property(days, fc.nat(9), (day, above) => {
-      // Every line is different, so that there is only one place.
+      // Every line is different, so that each hunk has only one match.
       const steps = day.steps.map((step, index) => ({ ...step, text: `${index}${step.text}` }))
       const { old, fresh, patch } = written({ ...day, steps, context: 2, isOldTerminated: true, isNewTerminated: true })
       fc.pre(old !== fresh && !/^@@ -\d+,0 /m.test(patch))
@@ -141,7 +141,7 @@ test('a patch still fits when lines came in above and between its hunks', () => 
   )
 })
 
-/** Both texts, and a unified diff made straight from what was done. */
+/** Both texts, and a unified diff generated from the changes. */
 function written(day: Day) {
   const all = withEndings(day)
   const text = (lines: Ended[]) => lines.map((line) => line.text + (line.isTerminated ? '\n' : '')).join('')
@@ -161,7 +161,7 @@ type Ended = Step & { isTerminated: boolean }
 const oldOf = <T extends Step>(steps: T[]): T[] => steps.filter((step) => step.sign !== '+')
 const newOf = <T extends Step>(steps: T[]): T[] => steps.filter((step) => step.sign !== '-')
 
-/** A line that stays but for its ending is one that goes and one that comes. */
+/** A line whose ending changes is removed and added. */
 function withEndings({ steps, isOldTerminated, isNewTerminated }: Day): Ended[] {
   const lastOld = steps.findLastIndex((step) => step.sign !== '+')
   const lastNew = steps.findLastIndex((step) => step.sign !== '-')

@@ -4,38 +4,38 @@ import { type FileLine, locateHunk, statedStart } from './locate-hunk.ts'
 import { type Hunk, parsePatch } from './parse-patch.ts'
 import type { EditedText } from './replace-text.ts'
 
-/** Each is held by itself while the patch is applied. */
-const MOST_LINES = 500_000
+/** Each line is a separate object while the patch is applied. */
+const MAX_LINES = 500_000
 
 /**
- * All hunks or none. Each must fit exactly (but for line endings, which stay as the file has them): where it says, moved as
- * the one before it was, or else at the only place further down where it fits.
+ * Applies all hunks or none. Each must match exactly, except for line endings, which stay as the file has them: at its
+ * stated line, at that line shifted like the previous hunk, or at the only other match further down.
  */
 export function applyPatch(text: string, patch: string): EditedText {
   const hunks = parsePatch(patch)
   const { usual } = normalizeLineEndings(text)
-  if (countOf(text, '\n') > MOST_LINES)
+  if (countOf(text, '\n') > MAX_LINES)
     throw new FileRefusal(
       'too-large',
-      `A patch is for files of up to ${MOST_LINES} lines. Nothing was changed: use find and replace.`,
+      `A patch is for files of up to ${MAX_LINES} lines. Nothing was changed: use find and replace.`,
     )
-  const file = linesOf(text)
+  const file = splitLines(text)
   const patched: FileLine[] = []
   let done = 0
-  let moved = 0
+  let offset = 0
   let firstChange: number | undefined
   for (const [index, hunk] of hunks.entries()) {
-    const at = locateHunk(hunk, { file, from: done, offset: moved, number: index + 1 })
+    const at = locateHunk(hunk, { file, from: done, offset, number: index + 1 })
     const stated = statedStart(hunk)
-    if (stated !== undefined) moved = at - stated
+    if (stated !== undefined) offset = at - stated
     for (const line of file.slice(done, at)) patched.push(line)
     firstChange ??= patched.length + 1 + hunk.lines.findIndex((line) => line.sign !== ' ')
     for (const line of newLines(hunk, { old: file.slice(at, at + hunk.old.length), usual })) patched.push(line)
     done = at + hunk.old.length
-    if (done === file.length) endAs(patched, { hunk, wasTerminated: file.at(-1)?.ending !== '', usual })
+    if (done === file.length) setFinalEnding(patched, { hunk, wasTerminated: file.at(-1)?.ending !== '', usual })
   }
   for (const line of file.slice(done)) patched.push(line)
-  // A line that was the last one and had no ending may have got others after it.
+  // A former last line without an ending may now be followed by others.
   const result = patched
     .map(({ text, ending }, index) => text + (index < patched.length - 1 ? ending || usual : ending))
     .join('')
@@ -44,7 +44,7 @@ export function applyPatch(text: string, patch: string): EditedText {
   return { text: result, replacements: hunks.length, line: firstChange! }
 }
 
-/** Lines that stay keep their endings; new ones get the usual one. */
+/** Context lines keep their endings; new ones get the usual one. */
 function newLines(hunk: Hunk, { old, usual }: { old: FileLine[]; usual: '\n' | '\r\n' }): FileLine[] {
   const lines: FileLine[] = []
   let at = 0
@@ -56,8 +56,8 @@ function newLines(hunk: Hunk, { old, usual }: { old: FileLine[]; usual: '\n' | '
   return lines
 }
 
-/** A hunk that reaches the end says whether the last line is terminated; one that does not say leaves that as it is. */
-function endAs(lines: FileLine[], end: { hunk: Hunk; wasTerminated: boolean; usual: '\n' | '\r\n' }): void {
+/** A hunk at the end of the file may state whether the last line is terminated; otherwise that stays as it was. */
+function setFinalEnding(lines: FileLine[], end: { hunk: Hunk; wasTerminated: boolean; usual: '\n' | '\r\n' }): void {
   const last = lines.at(-1)
   if (!last) return
   const saysUnterminated = end.hunk.lines.some((line) => line.sign !== '-' && line.isUnterminated)
@@ -66,7 +66,7 @@ function endAs(lines: FileLine[], end: { hunk: Hunk; wasTerminated: boolean; usu
   else if (last.ending === '') last.ending = end.usual
 }
 
-function linesOf(text: string): FileLine[] {
+function splitLines(text: string): FileLine[] {
   const lines = text.split('\n').map((line, index, all): FileLine => {
     if (index === all.length - 1) return { text: line, ending: '' }
     return line.endsWith('\r') ? { text: line.slice(0, -1), ending: '\r\n' } : { text: line, ending: '\n' }

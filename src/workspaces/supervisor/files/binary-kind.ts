@@ -1,7 +1,7 @@
 import { FileRefusal, quoted } from './file-refusal.ts'
 
-/** How files that are not text begin; from the published formats. */
-const BEGINNINGS: [kind: string, bytes: string][] = [
+/** First bytes of binary files, from the published formats. */
+const MAGIC_BYTES: [kind: string, bytes: string][] = [
   ['a PNG image', '\x89PNG\r\n'],
   ['a JPEG image', '\xff\xd8\xff'],
   ['a GIF image', 'GIF8'],
@@ -27,7 +27,7 @@ const BEGINNINGS: [kind: string, bytes: string][] = [
 
 function binaryKind(start: Buffer, hasNul: boolean): string {
   const text = start.subarray(0, 300).toString('latin1')
-  const known = BEGINNINGS.find(([, bytes]) => text.startsWith(bytes))
+  const known = MAGIC_BYTES.find(([, bytes]) => text.startsWith(bytes))
   if (known) return known[0]
   if (text.startsWith('RIFF')) return `a ${text.slice(8, 12).trim()} file`
   if (text.slice(4, 8) === 'ftyp') return 'a video or an image in an MP4 container'

@@ -11,7 +11,7 @@ import { replaceText } from './replace-text.ts'
 import { type ResolvedPath, withResolvedPath } from './resolve-path.ts'
 import { encodeText } from './text-encoding.ts'
 
-/** What changes of the files of one workspace share. */
+/** Shared by all file changes of one workspace. */
 export type FileChangeDeps = {
   root: string
   mutex: KeyedMutex
@@ -19,15 +19,15 @@ export type FileChangeDeps = {
   spaceLeft(): number | undefined
 }
 
-/** How often something else may change the file between our reading and our writing of it. */
-const MOST_ATTEMPTS = 5
+/** How often another process may change the file between our read and our write. */
+const MAX_ATTEMPTS = 5
 
 type WriteFileRequest = { path: string; text: string; key?: string }
 
-export function writeFile(home: FileChangeDeps, { path, text, key }: WriteFileRequest) {
+export function writeFile(deps: FileChangeDeps, { path, text, key }: WriteFileRequest) {
   const bytes = Buffer.from(text, 'utf8')
   requireEditableSize(path, bytes.length)
-  return change<WrittenFile>(home, { path, key, makeFolders: true }, async (resolved) => {
+  return change<WrittenFile>(deps, { path, key, makeFolders: true }, async (resolved) => {
     const before = await statAt(resolved)
     return { bytes, before, result: { bytes: bytes.length, isNew: before === undefined } }
   })
@@ -35,8 +35,8 @@ export function writeFile(home: FileChangeDeps, { path, text, key }: WriteFileRe
 
 type EditFileRequest = { path: string; edit: FileEdit; key?: string }
 
-export function editFile(home: FileChangeDeps, { path, edit, key }: EditFileRequest) {
-  return change<EditedFile>(home, { path, key, makeFolders: false }, (resolved) =>
+export function editFile(deps: FileChangeDeps, { path, edit, key }: EditFileRequest) {
+  return change<EditedFile>(deps, { path, key, makeFolders: false }, (resolved) =>
     withFile(resolved, path, async (file) => {
       const { text, encoding } = await readWhole(path, file)
       const edited = edit.type === 'replace' ? replaceText(text, edit) : applyPatch(text, edit.patch)
@@ -51,30 +51,33 @@ export function editFile(home: FileChangeDeps, { path, edit, key }: EditFileRequ
 type FileChangeRequest = { path: string; key: string | undefined; makeFolders: boolean }
 type FileChange<Result> = { bytes: Buffer; before: BigIntStats | undefined; result: Result }
 
-/** One change of a file at a time, and each key once. What else runs in the workspace may write too: then it is decided anew. */
+/**
+ * One change per file at a time, and one per key. If a command changes the file meanwhile, the change is prepared
+ * again.
+ */
 async function change<Result extends WrittenFile | EditedFile>(
-  home: FileChangeDeps,
+  deps: FileChangeDeps,
   request: FileChangeRequest,
-  decide: (resolved: ResolvedPath) => Promise<FileChange<Result>>,
+  prepare: (resolved: ResolvedPath) => Promise<FileChange<Result>>,
 ): Promise<{ type: 'done' } & Result> {
-  if (request.key === undefined) return attempts()
-  return home.mutex(`key ${request.key}`, async () => {
-    const known = await home.keys.find(request.key!)
-    return known ? (known as unknown as { type: 'done' } & Result) : attempts()
+  if (request.key === undefined) return attemptAll()
+  return deps.mutex(`key ${request.key}`, async () => {
+    const known = await deps.keys.find(request.key!)
+    return known ? (known as unknown as { type: 'done' } & Result) : attemptAll()
   })
 
-  async function attempts(): Promise<{ type: 'done' } & Result> {
-    for (let count = 0; count < MOST_ATTEMPTS; count += 1) {
-      const done = await withResolvedPath({ root: home.root, ...request }, async (resolved) =>
-        home.mutex(await turnOf(resolved), () => attempt(resolved)),
+  async function attemptAll(): Promise<{ type: 'done' } & Result> {
+    for (let count = 0; count < MAX_ATTEMPTS; count += 1) {
+      const done = await withResolvedPath({ root: deps.root, ...request }, async (resolved) =>
+        deps.mutex(await lockKeyOf(resolved), () => attemptOnce(resolved)),
       )
       if (done) return done
     }
-    const words = `Something else keeps changing ${quoted(request.path)}. Nothing was written: try again when it is quiet.`
-    throw new FileRefusal('refused', words)
+    const message = `Something else keeps changing ${quoted(request.path)}. Nothing was written: try again when it is quiet.`
+    throw new FileRefusal('refused', message)
   }
 
-  async function attempt(resolved: ResolvedPath): Promise<({ type: 'done' } & Result) | undefined> {
+  async function attemptOnce(resolved: ResolvedPath): Promise<({ type: 'done' } & Result) | undefined> {
     const { path, key } = request
     if (resolved.name === undefined) throw new FileRefusal('not-a-file', `${quoted(path)} is a folder.`)
     const found = await statAt(resolved)
@@ -82,16 +85,16 @@ async function change<Result extends WrittenFile | EditedFile>(
     if (found && !found.isFile()) throw notAFileError(path, found)
     if (found && (found.mode & 0o200n) === 0n)
       throw new FileRefusal('refused', `${quoted(path)} is read-only. Make it writable first (chmod u+w).`)
-    const { bytes, before, result } = await decide(resolved)
+    const { bytes, before, result } = await prepare(resolved)
     requireSpace(bytes.length - Number(before?.size ?? 0))
     const done = { type: 'done' as const, ...result }
-    return (await replaceFile({ resolved, path, bytes, before, applied: done as AppliedResult, key }, home.keys))
+    return (await replaceFile({ resolved, path, bytes, before, applied: done as AppliedResult, key }, deps.keys))
       ? done
       : undefined
   }
 
   function requireSpace(growth: number): void {
-    const left = home.spaceLeft()
+    const left = deps.spaceLeft()
     if (left !== undefined && growth > left)
       throw new FileRefusal(
         'refused',
@@ -100,8 +103,8 @@ async function change<Result extends WrittenFile | EditedFile>(
   }
 }
 
-/** The same for every path that leads to the file, whether or not it is there yet. */
-async function turnOf(resolved: ResolvedPath): Promise<string> {
+/** The same key for every path to the file, whether or not the file exists. */
+async function lockKeyOf(resolved: ResolvedPath): Promise<string> {
   const { dev, ino } = await resolved.folder.stat({ bigint: true })
   return `file ${dev} ${ino} ${resolved.name}`
 }

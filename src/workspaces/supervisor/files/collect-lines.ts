@@ -1,14 +1,14 @@
 import type { ReadFile } from '../../../ports/workspace-files.ts'
 import { lineEndingOf } from './line-endings.ts'
 
-/** Of one answer, so that a model is never shown more than it can hold. */
-const MOST_CHARACTERS = 60_000
-const MOST_OF_LINE = 2_000
+/** Of one answer, so that it fits into a model's context. */
+const MAX_CHARACTERS = 60_000
+const MAX_LINE_CHARACTERS = 2_000
 
-/** Takes a text piece by piece and keeps the lines that were asked for; of the others it only keeps the count. */
+/** Reads a text piece by piece, keeps the requested lines and counts the others. */
 export function collectLines({ from, count }: { from: number; count: number }) {
   const kept: string[] = []
-  let room = MOST_CHARACTERS
+  let room = MAX_CHARACTERS
   let isFull = false
   let feeds = 0
   let returns = 0
@@ -18,7 +18,8 @@ export function collectLines({ from, count }: { from: number; count: number }) {
 
   const extend = (part: string) => {
     if (part === '') return
-    if (line.text.length < MOST_OF_LINE && isWanted()) line.text += part.slice(0, MOST_OF_LINE - line.text.length + 1)
+    if (line.text.length < MAX_LINE_CHARACTERS && isWanted())
+      line.text += part.slice(0, MAX_LINE_CHARACTERS - line.text.length + 1)
     line.length += part.length
     line.last = part.at(-1)!
   }
@@ -26,7 +27,7 @@ export function collectLines({ from, count }: { from: number; count: number }) {
   const finish = () => {
     const isReturned = line.last === '\r'
     if (isReturned) returns += 1
-    if (isWanted()) keep(shown(line, isReturned ? 1 : 0))
+    if (isWanted()) keep(shortenLine(line, isReturned ? 1 : 0))
   }
 
   const keep = (text: string) => {
@@ -54,7 +55,7 @@ export function collectLines({ from, count }: { from: number; count: number }) {
     },
     end(bytes: number): ReadFile {
       const isTerminated = line.length === 0
-      if (!isTerminated && isWanted()) keep(shown(line, 0))
+      if (!isTerminated && isWanted()) keep(shortenLine(line, 0))
       return {
         text: kept.join('\n'),
         from,
@@ -68,13 +69,13 @@ export function collectLines({ from, count }: { from: number; count: number }) {
   }
 }
 
-/** `ending` is how many characters at its end belong to the line's ending. */
-function shown(line: { text: string; length: number }, ending: number): string {
+/** `ending`: number of characters at the end that are the line's ending. */
+function shortenLine(line: { text: string; length: number }, ending: number): string {
   const length = line.length - ending
-  if (length <= MOST_OF_LINE) return line.text.slice(0, length)
-  const end = isHigh(line.text.charCodeAt(MOST_OF_LINE - 1)) ? MOST_OF_LINE - 1 : MOST_OF_LINE
+  if (length <= MAX_LINE_CHARACTERS) return line.text.slice(0, length)
+  const end = isHigh(line.text.charCodeAt(MAX_LINE_CHARACTERS - 1)) ? MAX_LINE_CHARACTERS - 1 : MAX_LINE_CHARACTERS
   return `${line.text.slice(0, end)}… [cut: this line has ${length - end} more characters]`
 }
 
-/** The first half of a character that takes two. */
+/** A high surrogate, the first half of a pair. */
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff

@@ -9,28 +9,28 @@ import { removeLeftover } from './replace-file.ts'
 import { findRipgrep } from './search-by-ripgrep.ts'
 import { searchFiles } from './search-files.ts'
 
-/** Answers whatever is asked about the files of one workspace. Never rejects: what goes wrong is a fault in the reply. */
+/** Performs the file operations of one workspace. Never rejects: an error is a fault in the reply. */
 export type FileHandler = { answer(request: FileRequest): Promise<FileReply> }
 
 export type FileHandlerOptions = {
-  /** Where the keys of what was written are remembered; without it only as long as this process lives. */
+  /** The file with the idempotency keys of changes; without it they are kept in memory only. */
   journal?: string
-  /** Bytes the workspace may still grow by; undefined where nobody counts. */
+  /** Bytes the workspace may still grow by; undefined if not measured. */
   spaceLeft?(): number | undefined
-  /** The program to search with; `none` for the walker of our own. Found on the search path when not said. */
+  /** The ripgrep binary; `none` for the built-in walker. Default: found on PATH. */
   ripgrep?: string
-  /** How long a search may take. */
+  /** Timeout of a search. */
   searchMilliseconds?: number
 }
 
-/** Each takes a thread or a program: more at once would only wait for each other. */
+/** Each search uses a thread or a process: more at once would only compete for the processor. */
 const SEARCHES_AT_ONCE = 2
 
 export function newFileHandler(folder: string, options: FileHandlerOptions = {}): FileHandler {
-  const inTurn = newKeyedMutex()
-  const home: FileChangeDeps = {
+  const mutex = newKeyedMutex()
+  const deps: FileChangeDeps = {
     root: folder,
-    mutex: inTurn,
+    mutex,
     keys: newAppliedKeys({
       path: options.journal,
       removeLeftover: (temporary, before) => removeLeftover(folder, temporary, before),
@@ -38,24 +38,24 @@ export function newFileHandler(folder: string, options: FileHandlerOptions = {})
     spaceLeft: options.spaceLeft ?? (() => undefined),
   }
   const ripgrep = options.ripgrep === 'none' ? undefined : (options.ripgrep ?? findRipgrep(folder))
-  const searching = {
+  const searchDeps = {
     root: folder,
     ripgrep,
     ...defined({ milliseconds: options.searchMilliseconds }),
   }
   let searches = 0
 
-  const done = async (request: FileRequest): Promise<FileReply> => {
+  const handle = async (request: FileRequest): Promise<FileReply> => {
     switch (request.type) {
       case 'read':
         return { type: 'done', ...(await readFile(folder, request)) }
       case 'write':
-        return writeFile(home, request)
+        return writeFile(deps, request)
       case 'edit':
-        return editFile(home, request)
+        return editFile(deps, request)
       case 'search': {
         const lockKey = `search ${searches++ % SEARCHES_AT_ONCE}`
-        return inTurn(lockKey, async () => ({ type: 'done', ...(await searchFiles(searching, request.question)) }))
+        return mutex(lockKey, async () => ({ type: 'done', ...(await searchFiles(searchDeps, request.question)) }))
       }
     }
   }
@@ -63,7 +63,7 @@ export function newFileHandler(folder: string, options: FileHandlerOptions = {})
   return {
     async answer(request) {
       try {
-        return await done(request)
+        return await handle(request)
       } catch (error) {
         const path = request.type === 'search' ? (request.question.path ?? '.') : request.path
         const { fault, message } = toFileRefusal(error, path)

@@ -1,7 +1,7 @@
 import { errorText } from '../../../core/error-text.ts'
 import type { FileFault } from '../../../ports/workspace-files.ts'
 
-/** Why something asked about a file is not done, in words for the model. Thrown inside this folder, a value outside. */
+/** Why a file operation is refused, in words for the model. Thrown inside this folder, a value outside. */
 export class FileRefusal extends Error {
   readonly fault: FileFault
   constructor(fault: FileFault, message: string) {
@@ -11,8 +11,8 @@ export class FileRefusal extends Error {
   }
 }
 
-/** What the system says, in our words; the path as the model gave it. */
-const SYSTEM_WORDS: Record<string, (path: string) => [FileFault, string]> = {
+/** Messages for system errors; the path is shown as the model gave it. */
+const ERRNO_MESSAGES: Record<string, (path: string) => [FileFault, string]> = {
   ENOENT: (path) => ['missing', `There is no ${path}.`],
   ENOTDIR: (path) => ['not-a-file', `A part of the path ${path} is a file and not a folder.`],
   EISDIR: (path) => ['not-a-file', `${path} is a folder.`],
@@ -31,8 +31,8 @@ const SYSTEM_WORDS: Record<string, (path: string) => [FileFault, string]> = {
 export function toFileRefusal(error: unknown, path: string): FileRefusal {
   if (error instanceof FileRefusal) return error
   const code = errorCode(error)
-  const words = SYSTEM_WORDS[code ?? '']
-  if (words) return new FileRefusal(...words(quoted(path)))
+  const toMessage = ERRNO_MESSAGES[code ?? '']
+  if (toMessage) return new FileRefusal(...toMessage(quoted(path)))
   const reason = code ?? errorText(error)
   return new FileRefusal('refused', `${quoted(path)} cannot be reached: ${reason}.`)
 }
@@ -40,8 +40,8 @@ export function toFileRefusal(error: unknown, path: string): FileRefusal {
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 
-/** A name may hold anything: as it is shown it cannot break out of its line. */
+/** Quoted, because a file name may contain line breaks. */
 export const quoted = (path: string): string =>
-  JSON.stringify(path.length > MOST_SHOWN ? `${path.slice(0, MOST_SHOWN)}…` : path)
+  JSON.stringify(path.length > MAX_SHOWN ? `${path.slice(0, MAX_SHOWN)}…` : path)

@@ -1,11 +1,11 @@
 import type { LineEnding } from '../../../ports/workspace-files.ts'
 
-/** A text whose lines all end in a line feed, and how it was. Searching and patching see only that form. */
+/** A text with line feeds only, and its original line endings. Searching and patching use this form. */
 type NormalizedText = {
   text: string
-  /** Places in `text` of the line feeds that had a carriage return before them, in order. */
+  /** Offsets in `text` of the line feeds that had a carriage return before them, in order. */
   returns: number[]
-  /** What most lines end in, for lines that are added. */
+  /** The ending of most lines, used for added lines. */
   usual: '\n' | '\r\n'
 }
 
@@ -17,18 +17,18 @@ export function normalizeLineEndings(text: string): NormalizedText {
   return { text: unified, returns, usual: returns.length * 2 > countOf(unified, '\n') ? '\r\n' : '\n' }
 }
 
-/** A part of the text as the file has it. */
+/** A part of the text with its original line endings. */
 export function originalText({ text, returns }: NormalizedText, from: number, to: number): string {
   let was = ''
   let at = from
-  for (let index = firstFrom(returns, from); index < returns.length && returns[index]! < to; index += 1) {
+  for (let index = lowerBound(returns, from); index < returns.length && returns[index]! < to; index += 1) {
     was += `${text.slice(at, returns[index])}\r\n`
     at = returns[index]! + 1
   }
   return was + text.slice(at, to)
 }
 
-/** New text, with the endings most lines of the file have. */
+/** New text with the usual line ending of the file. */
 export const withUsualEndings = ({ usual }: NormalizedText, text: string): string => {
   const unified = text.replaceAll('\r\n', '\n')
   return usual === '\n' ? unified : unified.replaceAll('\n', '\r\n')
@@ -45,8 +45,8 @@ export function countOf(text: string, part: string): number {
   return count
 }
 
-/** The first index whose value is not before `from`, by halving. */
-function firstFrom(sorted: number[], from: number): number {
+/** The first index whose value is `from` or more; binary search. */
+function lowerBound(sorted: number[], from: number): number {
   let low = 0
   let high = sorted.length
   while (low < high) {

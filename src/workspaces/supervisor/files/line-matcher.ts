@@ -5,11 +5,11 @@ import type { SearchPattern } from './search-pattern.ts'
 type MatchedLine = { line: number; text: string; at: number }
 
 /**
- * Matches in a thread of its own, which is ended when the time is over: an expression that takes for ever keeps nobody
- * waiting. Every answer is undefined from then on.
+ * Matches in a worker thread, which is terminated at the deadline, so that an expression that backtracks forever blocks
+ * nothing. Every later answer is undefined.
  */
 export type LineMatcher = {
-  /** Which of these paths the glob leaves in: files, or folders to go into. */
+  /** Which of these paths the glob includes: files, or folders to enter. */
   select(paths: string[], kind: 'files' | 'folders'): Promise<boolean[] | undefined>
   lines(text: string, most: number): Promise<MatchedLine[] | undefined>
   end(): Promise<void>
@@ -17,11 +17,11 @@ export type LineMatcher = {
 
 type LineMatcherOptions = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
 
-/** As text, so that it is found however this program was bundled. Of a very long line only the part around the match comes back. */
+/** Source text, so that bundling does not matter. For a very long line, only the part around the match is returned. */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads')
 const pattern = new RegExp(workerData.pattern.source, workerData.pattern.flags)
-// What fits in no place of the whole text fits in none of its lines, and that is found out much faster.
+// If the whole text has no match, no line has one; this check is much faster.
 const anywhere = workerData.pattern.looksAround ? /(?:)/ : new RegExp(pattern.source, pattern.flags + 'm')
 const glob = workerData.glob && new RegExp(workerData.glob.source, workerData.glob.flags)
 const AROUND = 1000
@@ -64,16 +64,16 @@ export function newLineMatcher({ pattern, glob, milliseconds }: LineMatcherOptio
   })
   const waiting: ((answer: unknown) => void)[] = []
   let isOver = false
-  const giveUp = () => {
+  const abort = () => {
     isOver = true
-    for (const tell of waiting.splice(0)) tell(undefined)
+    for (const settle of waiting.splice(0)) settle(undefined)
     void worker.terminate()
   }
-  const timer = setTimeout(giveUp, milliseconds)
+  const timer = setTimeout(abort, milliseconds)
   worker.on('message', (answer) => waiting.shift()?.(answer))
-  // Out of memory, for example: there is no answer then either.
-  worker.on('error', giveUp)
-  worker.on('exit', giveUp)
+  // Out of memory, for example.
+  worker.on('error', abort)
+  worker.on('exit', abort)
 
   const ask = <T>(question: object): Promise<T | undefined> => {
     if (isOver) return Promise.resolve(undefined)

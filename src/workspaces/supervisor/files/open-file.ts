@@ -6,7 +6,7 @@ import type { ResolvedPath } from './resolve-path.ts'
 
 export type OpenFile = { handle: FileHandle; stats: BigIntStats }
 
-/** Opens an ordinary file for reading and nothing else: no folder, no pipe that would keep us waiting, no device, no link. */
+/** Opens a regular file for reading; refuses folders, pipes (which would block), devices and links. */
 export async function withFile<T>(
   resolved: ResolvedPath,
   path: string,
@@ -23,7 +23,7 @@ export async function withFile<T>(
   }
 }
 
-/** What stands at a place; undefined when nothing does. */
+/** The stats of the file or folder itself; undefined if it does not exist. */
 export async function statAt(resolved: ResolvedPath): Promise<BigIntStats | undefined> {
   try {
     return await lstat(pathIn(resolved.folder, resolved.name), { bigint: true })
@@ -33,11 +33,11 @@ export async function statAt(resolved: ResolvedPath): Promise<BigIntStats | unde
   }
 }
 
-/** Asked before it is opened: to open a device can already do something. */
+/** Checked before opening: opening a device can have effects. */
 async function requireFile(resolved: ResolvedPath, path: string): Promise<void> {
   const stats = resolved.name === undefined ? undefined : await statAt(resolved)
-  if (resolved.name === undefined || stats?.isDirectory()) throw await folderInstead(resolved, path)
-  if (!stats) throw await missing(resolved, path)
+  if (resolved.name === undefined || stats?.isDirectory()) throw await folderError(resolved, path)
+  if (!stats) throw await missingError(resolved, path)
   if (!stats.isFile() && !stats.isSymbolicLink()) throw notAFileError(path, stats)
 }
 
@@ -45,12 +45,12 @@ async function openForReading(at: string, path: string): Promise<FileHandle> {
   try {
     return await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    if (errorCode(error) === 'ELOOP') throw swapped(path)
+    if (errorCode(error) === 'ELOOP') throw replacedByLinkError(path)
     throw error
   }
 }
 
-const swapped = (path: string): FileRefusal =>
+const replacedByLinkError = (path: string): FileRefusal =>
   new FileRefusal('refused', `${quoted(path)} was replaced by a link while it was being opened. Try again.`)
 
 type FileKind = Pick<BigIntStats, 'isDirectory' | 'isFIFO' | 'isSocket' | 'isBlockDevice' | 'isCharacterDevice'>
@@ -66,22 +66,22 @@ function kindOf(stats: FileKind): string {
   return stats.isBlockDevice() || stats.isCharacterDevice() ? 'a device' : 'something special'
 }
 
-const MOST_LISTED = 50
+const MAX_LISTED = 50
 
-async function folderInstead(resolved: ResolvedPath, path: string): Promise<FileRefusal> {
-  const listed = await listing(pathIn(resolved.folder, resolved.name))
+async function folderError(resolved: ResolvedPath, path: string): Promise<FileRefusal> {
+  const listed = await describeFolder(pathIn(resolved.folder, resolved.name))
   return new FileRefusal('not-a-file', `${quoted(path)} is a folder. ${listed}`)
 }
 
-async function missing(resolved: ResolvedPath, path: string): Promise<FileRefusal> {
-  const listed = await listing(pathIn(resolved.folder))
+async function missingError(resolved: ResolvedPath, path: string): Promise<FileRefusal> {
+  const listed = await describeFolder(pathIn(resolved.folder))
   return new FileRefusal('missing', `There is no file ${quoted(path)}. Where it would be: ${listed}`)
 }
 
-async function listing(folder: string): Promise<string> {
+async function describeFolder(folder: string): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries.map((entry) => quoted(entry.isDirectory() ? `${entry.name}/` : entry.name)).sort()
   if (names.length === 0) return 'The folder is empty.'
-  const more = names.length > MOST_LISTED ? `, and ${names.length - MOST_LISTED} more` : ''
-  return `The folder has ${names.slice(0, MOST_LISTED).join(', ')}${more}.`
+  const more = names.length > MAX_LISTED ? `, and ${names.length - MAX_LISTED} more` : ''
+  return `The folder has ${names.slice(0, MAX_LISTED).join(', ')}${more}.`
 }

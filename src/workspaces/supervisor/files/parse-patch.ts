@@ -3,41 +3,45 @@ import { FileRefusal } from './file-refusal.ts'
 type HunkLine = { sign: ' ' | '-' | '+'; text: string; isUnterminated: boolean }
 
 export type Hunk = {
-  /** Its line that begins with @@, as it was given. */
+  /** Its line that begins with @@, as given. */
   head: string
-  /** The first line of the old file it speaks of, where it says so. For nothing but new lines: the one they come after. */
+  /** Its first line in the old file, if stated. For a hunk of new lines only: the line they follow. */
   start: number | undefined
   lines: HunkLine[]
-  /** Those of them that the file must have. */
+  /** The lines that must be in the file. */
   old: HunkLine[]
-  /** Whether it speaks of the end of the file. */
+  /** Whether it states that the file ends there ("\ No newline at end of file"). */
   saysEnd: boolean
 }
 
-const HEAD = /^@@+ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/
+const HUNK_HEAD = /^@@+ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/
 const FILE_HEAD = /^(diff --git |Index: |=== )/
 
-/** A unified diff of one file. Counts that are wrong are forgiven: what follows a head says more than its numbers. */
+/**
+ * Parses a unified diff of one file. Wrong counts are tolerated: models often miscount, and the lines are what matters.
+ */
 export function parsePatch(patch: string): Hunk[] {
   const lines = patch.replaceAll('\r\n', '\n').split('\n')
   if (lines.at(-1) === '') lines.pop()
-  const heads = lines.flatMap((line, at) => (isHead(line) ? [at] : []))
+  const heads = lines.flatMap((line, at) => (isHunkHead(line) ? [at] : []))
   const first = heads[0]
   if (first === undefined)
-    throw bad(
+    throw badPatch(
       'There is no hunk in the patch: it needs lines like "@@ -3,2 +3,3 @@", then lines with " ", "-" or "+" first.',
     )
-  refuseOtherThanChange(lines.slice(0, first))
+  refuseCreationAndRemoval(lines.slice(0, first))
 
   const hunks: Hunk[] = []
   let at = first
   while (at < lines.length) {
     const line = lines[at]!
-    // What git writes under a patch that is sent by mail.
+    // The signature line of a patch that git formats as mail.
     if (line === '-- ') break
-    if (!isHead(line)) {
-      if (isFileHead(lines, at)) throw bad('The patch is for several files. Give each its own call.')
-      throw bad(`Line ${at + 1} of the patch is neither a part of hunk ${hunks.length} nor the head of another one.`)
+    if (!isHunkHead(line)) {
+      if (isFileHead(lines, at)) throw badPatch('The patch is for several files. Give each its own call.')
+      throw badPatch(
+        `Line ${at + 1} of the patch is neither a part of hunk ${hunks.length} nor the head of another one.`,
+      )
     }
     const end = endByCounts(lines, at) ?? endByShape(lines, at)
     hunks.push(parseHunk(lines, { at, end, number: hunks.length + 1 }))
@@ -47,22 +51,22 @@ export function parsePatch(patch: string): Hunk[] {
   return hunks
 }
 
-const isHead = (line: string): boolean => HEAD.test(line) || /^@@( .*)?$/.test(line)
+const isHunkHead = (line: string): boolean => HUNK_HEAD.test(line) || /^@@( .*)?$/.test(line)
 
-/** Only between hunks: inside one, a line that is removed or added may look the same. */
+/** Valid between hunks only: inside one, a removed or added line may look the same. */
 const isFileHead = (lines: string[], at: number): boolean =>
   FILE_HEAD.test(lines[at]!) || (lines[at]!.startsWith('--- ') && (lines[at + 1]?.startsWith('+++ ') ?? false))
 
-function refuseOtherThanChange(before: string[]): void {
+function refuseCreationAndRemoval(before: string[]): void {
   if (before.some((line) => line.startsWith('--- /dev/null')))
-    throw bad('The patch makes a new file. Write that file instead.')
+    throw badPatch('The patch makes a new file. Write that file instead.')
   if (before.some((line) => line.startsWith('+++ /dev/null')))
-    throw bad('The patch removes the file. Remove it with a command of the shell instead.')
+    throw badPatch('The patch removes the file. Remove it with a command of the shell instead.')
 }
 
-/** Where the hunk ends if the numbers in its head are right; undefined when they are not. */
+/** The end of the hunk by the counts in its head; undefined if they are wrong. */
 function endByCounts(lines: string[], start: number): number | undefined {
-  const match = HEAD.exec(lines[start]!)
+  const match = HUNK_HEAD.exec(lines[start]!)
   if (!match) return undefined
   let old = Number(match[2] ?? 1)
   let fresh = Number(match[3] ?? 1)
@@ -76,14 +80,14 @@ function endByCounts(lines: string[], start: number): number | undefined {
   }
   while (lines[at]?.startsWith('\\')) at += 1
   const isEnd =
-    at >= lines.length || isHead(lines[at]!) || lines[at] === '' || lines[at] === '-- ' || isFileHead(lines, at)
+    at >= lines.length || isHunkHead(lines[at]!) || lines[at] === '' || lines[at] === '-- ' || isFileHead(lines, at)
   return old === 0 && fresh === 0 && isEnd ? at : undefined
 }
 
-/** Where the hunk ends as far as one can see. */
+/** The end of the hunk by the next head or the end of the patch. */
 function endByShape(lines: string[], start: number): number {
   let at = start + 1
-  while (at < lines.length && !isHead(lines[at]!) && !isFileHead(lines, at)) at += 1
+  while (at < lines.length && !isHunkHead(lines[at]!) && !isFileHead(lines, at)) at += 1
   while (at > start + 1 && lines[at - 1] === '') at -= 1
   return at
 }
@@ -100,11 +104,11 @@ function parseHunk(all: string[], { at, end, number }: { at: number; end: number
     } else if (sign === ' ' || sign === '-' || sign === '+') {
       lines.push({ sign, text: line.slice(1), isUnterminated: false })
     } else {
-      throw bad(`Line ${index + 1} of the patch, in hunk ${number}, does not begin with " ", "-" or "+".`)
+      throw badPatch(`Line ${index + 1} of the patch, in hunk ${number}, does not begin with " ", "-" or "+".`)
     }
   }
-  if (lines.every((line) => line.sign === ' ')) throw bad(`Hunk ${number} (${head}) changes nothing.`)
-  const stated = HEAD.exec(head)?.[1]
+  if (lines.every((line) => line.sign === ' ')) throw badPatch(`Hunk ${number} (${head}) changes nothing.`)
+  const stated = HUNK_HEAD.exec(head)?.[1]
   return {
     head,
     start: stated === undefined ? undefined : Number(stated),
@@ -114,4 +118,4 @@ function parseHunk(all: string[], { at, end, number }: { at: number; end: number
   }
 }
 
-const bad = (words: string): FileRefusal => new FileRefusal('bad-patch', `${words} Nothing was changed.`)
+const badPatch = (message: string): FileRefusal => new FileRefusal('bad-patch', `${message} Nothing was changed.`)

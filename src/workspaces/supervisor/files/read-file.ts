@@ -7,18 +7,18 @@ import { type OpenFile, withFile } from './open-file.ts'
 import { withResolvedPath } from './resolve-path.ts'
 import { detectEncoding, strictDecoder, type TextEncoding } from './text-encoding.ts'
 
-/** Larger ones take too long to count the lines of. */
-const MOST_TO_READ = 64 * 1024 * 1024
-const MOST_TO_EDIT = 8 * 1024 * 1024
+/** Counting the lines of larger files takes too long. */
+const MAX_READ_BYTES = 64 * 1024 * 1024
+const MAX_EDIT_BYTES = 8 * 1024 * 1024
 const PIECE = 256 * 1024
-const USUAL_COUNT = 2_000
+const DEFAULT_LINES = 2_000
 
 type ReadFileRequest = { path: string; from?: number; count?: number }
 
-export function readFile(root: string, { path, from = 1, count = USUAL_COUNT }: ReadFileRequest): Promise<ReadFile> {
+export function readFile(root: string, { path, from = 1, count = DEFAULT_LINES }: ReadFileRequest): Promise<ReadFile> {
   return withResolvedPath({ root, path }, (resolved) =>
     withFile(resolved, path, async (file) => {
-      requireSize(path, file, MOST_TO_READ)
+      requireSize(path, file, MAX_READ_BYTES)
       const lines = collectLines({ from: Math.max(1, from), count: Math.max(1, count) })
       const { bytes } = await decodePieces(path, file, lines.add)
       return lines.end(bytes)
@@ -28,29 +28,29 @@ export function readFile(root: string, { path, from = 1, count = USUAL_COUNT }: 
 
 type WholeText = { text: string; encoding: TextEncoding }
 
-/** All of it in memory, for whoever changes it. */
+/** Reads the whole file into memory, for a change. */
 export async function readWhole(path: string, file: OpenFile): Promise<WholeText> {
-  requireSize(path, file, MOST_TO_EDIT)
+  requireSize(path, file, MAX_EDIT_BYTES)
   const pieces: string[] = []
   const { encoding } = await decodePieces(path, file, (piece) => pieces.push(piece))
   return { text: pieces.join(''), encoding }
 }
 
 export function requireEditableSize(path: string, bytes: number): void {
-  if (bytes > MOST_TO_EDIT) throw tooLarge(path, bytes, MOST_TO_EDIT)
+  if (bytes > MAX_EDIT_BYTES) throw tooLargeError(path, bytes, MAX_EDIT_BYTES)
 }
 
-function requireSize(path: string, { stats }: OpenFile, most: number): void {
-  if (stats.size > most) throw tooLarge(path, Number(stats.size), most)
+function requireSize(path: string, { stats }: OpenFile, maxBytes: number): void {
+  if (stats.size > maxBytes) throw tooLargeError(path, Number(stats.size), maxBytes)
 }
 
-const tooLarge = (path: string, bytes: number, most: number): FileRefusal =>
+const tooLargeError = (path: string, bytes: number, maxBytes: number): FileRefusal =>
   new FileRefusal(
     'too-large',
-    `${quoted(path)} has ${bytes} bytes, and at most ${most} are allowed for this. Use a command of the shell instead, such as head, tail or sed.`,
+    `${quoted(path)} has ${bytes} bytes, and at most ${maxBytes} are allowed for this. Use a command of the shell instead, such as head, tail or sed.`,
   )
 
-/** Refuses what is not text as soon as it is seen. */
+/** Refuses binary content as soon as it is seen. */
 async function decodePieces(path: string, { handle, stats }: OpenFile, take: (text: string) => void) {
   const buffer = Buffer.allocUnsafe(Math.min(PIECE, Number(stats.size) + 1))
   let bytes = 0
@@ -65,19 +65,19 @@ async function decodePieces(path: string, { handle, stats }: OpenFile, take: (te
       encoding = detectEncoding(start)
       decoder = strictDecoder(encoding)
     }
-    const text = decoded(decoder, piece)
+    const text = tryDecode(decoder, piece)
     if (text === undefined || text.includes('\0'))
       throw binaryRefusal(path, { start, bytes: Number(stats.size), hasNul: piece.includes(0) })
     take(text)
     if (bytesRead === 0) return { bytes, encoding }
     bytes += bytesRead
-    // A file may grow while it is read, for ever: what came after the beginning is for the next read.
-    if (bytes > MOST_TO_READ) return { bytes, encoding }
+    // A file may grow endlessly while it is read.
+    if (bytes > MAX_READ_BYTES) return { bytes, encoding }
   }
 }
 
-/** Undefined when it is no text. An empty piece is the end. */
-function decoded(decoder: TextDecoder, piece: Buffer): string | undefined {
+/** Undefined if the bytes are not text. An empty piece ends the stream. */
+function tryDecode(decoder: TextDecoder, piece: Buffer): string | undefined {
   try {
     return decoder.decode(piece, { stream: piece.length > 0 })
   } catch {

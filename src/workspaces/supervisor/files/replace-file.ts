@@ -8,34 +8,34 @@ import { statAt } from './open-file.ts'
 import { pathIn } from './open-folder.ts'
 import { type ResolvedPath, withResolvedPath } from './resolve-path.ts'
 
-/** What stands for a moment beside a file that is being written; the search does not look into it. */
+/** Temporary files beside a file that is being written; the search skips them. */
 export const TEMPORARY_NAMES = '.holdfast-*.tmp'
 
 type FileReplacement = {
   resolved: ResolvedPath
-  /** As the model named it. */
+  /** As the model gave it. */
   path: string
   bytes: Buffer
-  /** What stood there when it was decided what to write. */
+  /** The file when the change was prepared. */
   before: BigIntStats | undefined
   applied: AppliedResult
   key: string | undefined
 }
 
-/** The file holds the old content or the new one, never a part, whenever we are stopped. False: it changed under us. */
+/** Atomic: after a crash the file has the old content or the new one. False if the file changed meanwhile. */
 export async function replaceFile(replacement: FileReplacement, keys: AppliedKeys): Promise<boolean> {
   const { resolved, before, key, applied } = replacement
   const name = temporaryName(key ?? resolved.name!)
   const temporary = pathIn(resolved.folder, name)
-  // One that was left there by an interrupted write of the same file or under the same key.
+  // Left by an interrupted write of the same file or with the same key.
   await rm(temporary, { force: true })
   let isRecorded = false
   try {
     await writeSynced(temporary, replacement)
-    if (!isSame(before, await statAt(resolved))) return false
+    if (!isUnchanged(before, await statAt(resolved))) return false
     if (key !== undefined) {
       await resolved.folder.sync()
-      await keys.record(key, applied, besideOf(resolved, name))
+      await keys.record(key, applied, siblingPath(resolved, name))
       isRecorded = true
     }
     await rename(temporary, pathIn(resolved.folder, resolved.name))
@@ -43,20 +43,21 @@ export async function replaceFile(replacement: FileReplacement, keys: AppliedKey
     await resolved.folder.sync()
     return true
   } finally {
-    // While a record says it was applied, only the temporary file tells that it was not.
+    // Undo the record before removing the temporary file, which marks the recorded change as not applied.
     if (isRecorded) await keys.undo(key!)
     await rm(temporary, { force: true })
   }
 }
 
-const [BEGINNING, END] = TEMPORARY_NAMES.split('*') as [string, string]
+const [TEMPORARY_PREFIX, TEMPORARY_SUFFIX] = TEMPORARY_NAMES.split('*') as [string, string]
 
-export const isTemporary = (name: string): boolean => name.startsWith(BEGINNING) && name.endsWith(END)
+export const isTemporary = (name: string): boolean =>
+  name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX)
 
 const temporaryName = (seed: string): string =>
-  BEGINNING + createHash('sha256').update(seed).digest('hex').slice(0, 32) + END
+  TEMPORARY_PREFIX + createHash('sha256').update(seed).digest('hex').slice(0, 32) + TEMPORARY_SUFFIX
 
-const besideOf = (resolved: ResolvedPath, name: string): string =>
+const siblingPath = (resolved: ResolvedPath, name: string): string =>
   resolved.path.slice(0, resolved.path.length - resolved.name!.length) + name
 
 async function writeSynced(temporary: string, { path, bytes, before }: FileReplacement): Promise<void> {
@@ -73,11 +74,11 @@ async function writeSynced(temporary: string, { path, bytes, before }: FileRepla
   }
 }
 
-/** Whether nobody else wrote, replaced, made or removed it meanwhile. */
-const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): boolean =>
+/** Whether the file was not written, replaced, created or removed meanwhile. */
+const isUnchanged = (one: BigIntStats | undefined, other: BigIntStats | undefined): boolean =>
   one?.ino === other?.ino && one?.dev === other?.dev && one?.size === other?.size && one?.mtimeNs === other?.mtimeNs
 
-/** Of a write that was recorded and then interrupted: while its temporary file is there, it was not applied. */
+/** Removes the temporary file of a recorded write that was interrupted: while it exists, the write was not applied. */
 export async function removeLeftover(root: string, temporary: string, before: () => Promise<void>): Promise<void> {
   if (!isTemporary(basename(temporary))) return
   try {
@@ -87,7 +88,7 @@ export async function removeLeftover(root: string, temporary: string, before: ()
       await rm(pathIn(resolved.folder, resolved.name), { force: true })
     })
   } catch (error) {
-    // The folder it was in is gone, and with it the question.
+    // Its folder is gone, so there is nothing to remove.
     if (!(error instanceof FileRefusal)) throw error
   }
 }

@@ -12,19 +12,19 @@ const fault = (text: string, find: string, replace = 'x') => {
   }
 }
 
-test('the one place is replaced, all of them when asked for', () => {
+test('a single match is replaced, or all matches on request', () => {
   assert.deepEqual(replaced('a\nb\nc\n', 'b', '$&'), { text: 'a\n$&\nc\n', replacements: 1, line: 2 })
   assert.deepEqual(replaced('aba', 'a', 'aa', true), { text: 'aabaa', replacements: 2, line: 1 })
   assert.equal(replaced('a\nb\n', 'a\n', '').text, 'b\n')
 })
 
-test('a text that is there more than once changes nothing and tells where it is, overlapping places too', () => {
+test('a text with several matches changes nothing, and the message lists them, overlapping ones too', () => {
   assert.match(fault('a\nb\na\n', 'a'), /found 2 times, in lines 1, 3/)
   assert.match(fault('aaa', 'aa'), /found 2 times/)
   assert.match(fault('a\n'.repeat(30), 'a'), /found 30 times, in lines 1, .*, 20, …/)
 })
 
-test('a text that is not there is told with what comes nearest', () => {
+test('a text that is not found is reported with the nearest text', () => {
   const file = 'function add(a, b) {\n\treturn a + b\n}\n\nconst total = add(1, 2)\n'
   const spaced = fault(file, 'function add(a, b) {\n    return a + b\n}')
   assert.match(
@@ -39,7 +39,7 @@ test('a text that is not there is told with what comes nearest', () => {
   assert.match(fault('', 'a'), /not found/)
 })
 
-test('what changes nothing is refused', () => {
+test('a replacement that changes nothing is refused', () => {
   assert.match(fault('a', 'a', 'a'), /nothing to change/)
   assert.match(fault('a\r\nb', 'a\nb', 'a\r\nb'), /nothing to change/)
   assert.match(fault('a', ''), /empty/)
@@ -54,7 +54,7 @@ test('line endings stay as the file has them, whichever the caller writes', () =
 const piece = fc.constantFrom('a', 'b', '\n', '\r\n', ' ', 'ä')
 const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''))
 
-test('what is around a replacement stays byte for byte, whatever the line endings', () => {
+test('text around a replacement stays byte for byte, with any line endings', () => {
   fc.assert(
     fc.property(text, text, text, (before, found, after) => {
       const find = `<${found}>`
@@ -66,7 +66,7 @@ test('what is around a replacement stays byte for byte, whatever the line ending
   )
 })
 
-test('the largest files are answered in no time one would notice', () => {
+test('the largest files are edited quickly', () => {
   const start = process.cpuUsage()
   const many = 'a'.repeat(8_000_000)
   assert.match(fault(many, 'a'), /found 10000 times and more, in lines 1, 1/)
@@ -77,7 +77,7 @@ test('the largest files are answered in no time one would notice', () => {
   assert.ok(process.cpuUsage(start).user < 5_000_000)
 })
 
-test('the slowest search for what comes nearest takes no time one would notice', () => {
+test('the slowest search for the nearest text is quick', () => {
   const file = 'the quick brown fox jumps over the lazy dog again and again\n'.repeat(120_000)
   const start = process.cpuUsage()
   assert.match(fault(file, 'the quick brown cat sleeps under the lazy dog again'), /nearest/)

@@ -4,33 +4,33 @@ import { checkPath, MAX_FOLDERS } from './check-path.ts'
 import { errorCode, FileRefusal, quoted } from './file-refusal.ts'
 import { openFolder, openRoot, pathIn } from './open-folder.ts'
 
-/** Where a path leads: a folder that is held open, and a name in it that is no symbolic link. */
+/** Where a path leads: an open folder, and a name in it that is not a symbolic link. */
 export type ResolvedPath = {
   folder: FileHandle
-  /** Undefined where the path names the folder itself. */
+  /** Undefined if the path names the folder itself. */
   name: string | undefined
-  /** From the workspace's folder, without links; empty for that folder. */
+  /** Relative to the workspace's folder, without links; empty for that folder. */
   path: string
 }
 
-/** Where to begin, which way to go, and whether to make the folders on it. */
+/** `makeFolders`: create missing folders on the path. */
 type ResolvePathOptions = { root: string; path: string; makeFolders?: boolean }
 
-/** As in Linux: the links one path may lead through; also how often it may change under us. */
-const MOST_TURNS = 40
+/** Symbolic links one path may follow, as in Linux; also how often the path may change during the walk. */
+const MAX_LINKS = 40
 
 /**
- * Walks there name by name through open folders, following links itself. Nothing is ever opened by a path of more than one
- * name, so a link that is swapped in meanwhile leads nowhere. The place is held while the work lasts.
+ * Walks the path name by name through open folders and follows links itself. It never opens a path of more than one
+ * name, so a link that is swapped in meanwhile leads nowhere. The folders stay open during the work.
  */
 export async function withResolvedPath<T>(
-  way: ResolvePathOptions,
+  options: ResolvePathOptions,
   work: (resolved: ResolvedPath) => Promise<T>,
 ): Promise<T> {
-  checkPath(way.path)
+  checkPath(options.path)
   const opened: FileHandle[] = []
   try {
-    return await work(await walk(way, opened))
+    return await work(await walk(options, opened))
   } finally {
     await Promise.all(opened.map((handle) => handle.close()))
   }
@@ -38,74 +38,77 @@ export async function withResolvedPath<T>(
 
 type Folder = { handle: FileHandle; name: string }
 
-async function walk(way: ResolvePathOptions, opened: FileHandle[]): Promise<ResolvedPath> {
-  const real = await realpath(way.root)
-  const top: Folder = { handle: await openRoot(way.root), name: '' }
+async function walk(options: ResolvePathOptions, opened: FileHandle[]): Promise<ResolvedPath> {
+  const real = await realpath(options.root)
+  const top: Folder = { handle: await openRoot(options.root), name: '' }
   opened.push(top.handle)
-  const steps = way.path.split('/')
-  let turns = 0
+  const steps = options.path.split('/')
+  let links = 0
   let folders = [top]
-  /** Where the path stands while it is not in the workspace: only the way in is allowed, and nothing is looked at. */
-  let above = way.path.startsWith('/') ? '/' : undefined
-  /** Seen and no link, but not entered yet: only the last one may be something else than a folder. */
+  /**
+   * The path while it is outside the workspace: only ancestors of the workspace are allowed, and nothing is read there.
+   */
+  let outsidePath = options.path.startsWith('/') ? '/' : undefined
+  /** A name that is not a link and not entered yet: only the last one may be something other than a folder. */
   let name: string | undefined
 
   while (steps.length > 0) {
-    if (turns > MOST_TURNS) throw new FileRefusal('refused', `The path ${quoted(way.path)} goes in circles.`)
+    if (links > MAX_LINKS) throw new FileRefusal('refused', `The path ${quoted(options.path)} goes in circles.`)
     const folder = folders.at(-1)!.handle
-    if (above !== undefined) {
-      above = join(above, steps.shift()!)
-      if (above === way.root || above === real) [above, folders] = [undefined, [top]]
-      else if (!isOnTheWay(above, way.root) && !isOnTheWay(above, real)) throw outside(way.path)
+    if (outsidePath !== undefined) {
+      outsidePath = join(outsidePath, steps.shift()!)
+      if (outsidePath === options.root || outsidePath === real) [outsidePath, folders] = [undefined, [top]]
+      else if (!isAncestor(outsidePath, options.root) && !isAncestor(outsidePath, real))
+        throw outsideError(options.path)
     } else if (name !== undefined) {
-      const entered = await enter(folder, name, way)
+      const entered = await enter(folder, name, options)
       if (entered) {
         opened.push(entered)
         folders.push({ handle: entered, name })
       } else {
-        turns += 1
+        links += 1
         steps.unshift(name)
       }
       name = undefined
       if (folders.length > MAX_FOLDERS)
         throw new FileRefusal(
           'bad-path',
-          `The path ${quoted(way.path)} leads through more than ${MAX_FOLDERS} folders.`,
+          `The path ${quoted(options.path)} leads through more than ${MAX_FOLDERS} folders.`,
         )
     } else {
       const step = steps.shift()!
       if (step === '' || step === '.') continue
       if (step === '..') {
         if (folders.length > 1) folders.pop()
-        else above = dirname(real)
+        else outsidePath = dirname(real)
         continue
       }
-      const target = await linkAt(folder, step)
+      const target = await readLinkAt(folder, step)
       if (target === undefined) name = step
       else {
-        turns += 1
+        links += 1
         steps.unshift(...target.split('/'))
-        if (target.startsWith('/')) above = '/'
+        if (target.startsWith('/')) outsidePath = '/'
       }
     }
   }
-  if (above !== undefined) throw outside(way.path)
+  if (outsidePath !== undefined) throw outsideError(options.path)
   const names = [...folders.map((folder) => folder.name), name ?? '']
   return { folder: folders.at(-1)!.handle, name, path: names.filter((one) => one !== '').join('/') }
 }
 
-/** Undefined when it is a link after all, or has just become one. */
-async function enter(parent: FileHandle, name: string, way: ResolvePathOptions): Promise<FileHandle | undefined> {
+/** Undefined if the name has become a link meanwhile. */
+async function enter(parent: FileHandle, name: string, options: ResolvePathOptions): Promise<FileHandle | undefined> {
   try {
-    if (way.makeFolders) await makeFolder(pathIn(parent, name))
+    if (options.makeFolders) await makeFolder(pathIn(parent, name))
     return await openFolder(parent, name)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT')
-      throw new FileRefusal('missing', `There is no folder ${quoted(name)} on the way to ${quoted(way.path)}.`)
+      throw new FileRefusal('missing', `There is no folder ${quoted(name)} on the way to ${quoted(options.path)}.`)
     if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error
-    if ((await linkAt(parent, name)) !== undefined) return undefined
-    throw new FileRefusal('not-a-file', `In the path ${quoted(way.path)}, ${quoted(name)} is not a folder.`)
+    if ((await readLinkAt(parent, name)) !== undefined) return undefined
+    throw new FileRefusal('not-a-file', `In the path ${quoted(options.path)}, ${quoted(name)} is not a folder.`)
   }
 }
 
@@ -117,22 +120,22 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Where a link leads; undefined when there is none of that name. */
-async function linkAt(folder: FileHandle, name: string): Promise<string | undefined> {
+/** The target of a link; undefined if the name is not a link. */
+async function readLinkAt(folder: FileHandle, name: string): Promise<string | undefined> {
   const path = pathIn(folder, name)
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined
   } catch (error) {
     const code = errorCode(error)
-    // Gone, or no link any more: what is there now is found out by whoever opens it.
+    // Removed, or not a link any more: opening it will show what it is now.
     if (code === 'ENOENT' || code === 'EINVAL') return undefined
     throw error
   }
 }
 
-const isOnTheWay = (above: string, root: string): boolean => above === '/' || root.startsWith(`${above}/`)
+const isAncestor = (above: string, root: string): boolean => above === '/' || root.startsWith(`${above}/`)
 
-const outside = (path: string): FileRefusal =>
+const outsideError = (path: string): FileRefusal =>
   new FileRefusal(
     'outside',
     `The path ${quoted(path)} leads out of the workspace. Give a path relative to the workspace, such as "src/main.py".`,

@@ -7,24 +7,24 @@ import { TEMPORARY_NAMES } from './replace-file.ts'
 import type { SearchTask } from './search-by-walking.ts'
 import { excerptAround, MAX_FILE_BYTES, type SearchResult, SKIPPED_FOLDERS } from './search-limits.ts'
 
-/** In a sandbox we are started with no environment at all. */
-const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin'
+/** In a sandbox the supervisor has no PATH. */
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
-/** Nothing in the workspace itself is ever run. */
-export function findRipgrep(folder: string, searchPath = process.env.PATH || USUAL_PATH): string | undefined {
+/** Skips folders of the workspace: a program from there must not run in the supervisor. */
+export function findRipgrep(folder: string, searchPath = process.env.PATH || DEFAULT_PATH): string | undefined {
   const folders = searchPath.split(delimiter).filter((one) => isAbsolute(one) && !`${one}/`.startsWith(`${folder}/`))
   return folders.map((one) => join(one, 'rg')).find(isProgram)
 }
 
 /**
- * Undefined when it cannot answer: it is not there, or does not take the pattern or the glob. Whoever asks then walks, and
- * finds the words for what is wrong, if anything is.
+ * Undefined if ripgrep is missing or rejects the pattern or the glob. The caller then uses the walker, which reports
+ * what is wrong.
  */
 export function searchByRipgrep(program: string, task: SearchTask): Promise<SearchResult | undefined> {
   const { promise, resolve } = Promise.withResolvers<SearchResult | undefined>()
-  const found = newCollector(task.maxMatches)
-  // Only from there can a link that is swapped in meanwhile not lead it elsewhere to begin with.
-  const child = spawn(program, wordsOf(task), {
+  const found = newMatchCollector(task.maxMatches)
+  // Start in the open folder, so that a link swapped in meanwhile cannot redirect the search.
+  const child = spawn(program, ripgrepArguments(task), {
     cwd: pathIn(task.folder),
     env: { LC_ALL: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -45,7 +45,7 @@ export function searchByRipgrep(program: string, task: SearchTask): Promise<Sear
   child.on('error', () => stop('unusable'))
   child.on('close', (code) => {
     clearTimeout(timer)
-    // It ends with 2 also after files that it may not read, and then says nothing; with no code when something killed it.
+    // Exit code 2 without an error text means unreadable files; no exit code means ripgrep was killed.
     if (code === null || (code === 2 && complaint !== '')) ending ??= 'unusable'
     if (ending === 'unusable') resolve(undefined)
     else resolve({ matches: found.matches(), ...defined({ cutBy: ending }) })
@@ -53,7 +53,7 @@ export function searchByRipgrep(program: string, task: SearchTask): Promise<Sear
   return promise
 }
 
-function wordsOf({ question: { pattern, isText, glob, ignoreCase }, maxMatches }: SearchTask): string[] {
+function ripgrepArguments({ question: { pattern, isText, glob, ignoreCase }, maxMatches }: SearchTask): string[] {
   const left = [...SKIPPED_FOLDERS, TEMPORARY_NAMES].flatMap((name) => ['--glob', `!${name}`])
   return [
     '--json',
@@ -70,7 +70,8 @@ function wordsOf({ question: { pattern, isText, glob, ignoreCase }, maxMatches }
     '--max-count',
     String(maxMatches + 1),
     ...(isText ? ['--fixed-strings'] : []),
-    ignoreCase ? '--ignore-case' : '--case-sensitive', // Of several, the last one that fits decides.
+    ignoreCase ? '--ignore-case' : '--case-sensitive',
+    // The last matching glob wins.
     ...(glob === undefined ? [] : ['--glob', glob]),
     ...left,
     '--regexp',
@@ -89,20 +90,20 @@ type RipgrepMessage =
   | { type: 'end'; data: { binary_offset: number | null } }
   | { type: 'begin' | 'summary' | 'context' }
 
-/** What is found in a file counts when the file is over: only then is it known to be text. */
-function newCollector(most: number) {
+/** Matches of a file count at its end: only then is it known to be text. */
+function newMatchCollector(maxMatches: number) {
   const done: SearchResult['matches'] = []
   let current: SearchResult['matches'] = []
   let half: Buffer[] = []
 
   const take = (line: string) => {
     const message = JSON.parse(line) as RipgrepMessage
-    if (message.type === 'match' && current.length <= most) {
+    if (message.type === 'match' && current.length <= maxMatches) {
       const path = 'text' in message.data.path ? message.data.path.text : undefined
       const lines = bytesOf(message.data.lines)
       const before = lines.subarray(0, message.data.submatches[0]?.start ?? 0).toString()
       const text = lines.toString().replace(/\r?\n$/, '')
-      // A name that is no text cannot be given back.
+      // A file name that is not valid text cannot be returned.
       if (path !== undefined)
         current.push({
           path: path.replace(/^\.\//, ''),
@@ -119,15 +120,15 @@ function newCollector(most: number) {
   return {
     add(data: Buffer): 'full' | 'more' {
       let start = 0
-      for (let end = data.indexOf(10); end !== -1 && done.length <= most; end = data.indexOf(10, start)) {
+      for (let end = data.indexOf(10); end !== -1 && done.length <= maxMatches; end = data.indexOf(10, start)) {
         take(Buffer.concat([...half, data.subarray(start, end)]).toString())
         half = []
         start = end + 1
       }
       if (start < data.length) half.push(data.subarray(start))
-      return done.length > most ? 'full' : 'more'
+      return done.length > maxMatches ? 'full' : 'more'
     },
-    matches: (): SearchResult['matches'] => done.slice(0, most),
+    matches: (): SearchResult['matches'] => done.slice(0, maxMatches),
   }
 }
 

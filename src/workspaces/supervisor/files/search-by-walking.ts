@@ -13,7 +13,7 @@ import { newSearchPattern } from './search-pattern.ts'
 import { detectEncoding } from './text-encoding.ts'
 
 export type SearchTask = {
-  /** The open folder to search below, and the one file in it, if it is only that. */
+  /** The open folder to search, and a file in it if only that is searched. */
   folder: FileHandle
   file: string | undefined
   question: FileSearchQuery
@@ -21,7 +21,7 @@ export type SearchTask = {
   deadline: number
 }
 
-/** As ripgrep does it, where that is not there: the same files in the same order. */
+/** The fallback without ripgrep: the same files in the same order. */
 export async function searchByWalking({
   folder,
   file,
@@ -36,8 +36,8 @@ export async function searchByWalking({
   try {
     const cutBy =
       file === undefined
-        ? await lookBelow(folder, '', search)
-        : await match(file, await orGone(textOf(pathIn(folder, file))), search)
+        ? await searchFolder(folder, '', search)
+        : await matchFile(file, await ignoreGone(readText(pathIn(folder, file))), search)
     return { matches: search.matches.slice(0, maxMatches), ...defined({ cutBy }) }
   } finally {
     await matcher.end()
@@ -49,15 +49,15 @@ type WalkState = Pick<SearchTask, 'maxMatches' | 'deadline'> & {
   matches: SearchResult['matches']
 }
 
-/** Undefined while there is more room and time. */
+/** Why the search stopped early; undefined if it did not. */
 type CutReason = SearchResult['cutBy']
 
-/** Deeper than anybody builds; each folder on the way is held open. */
-const MOST_DEPTH = 128
+/** Each folder on the path is held open; real trees are not this deep. */
+const MAX_DEPTH = 128
 
-async function lookBelow(folder: FileHandle, prefix: string, search: WalkState): Promise<CutReason> {
+async function searchFolder(folder: FileHandle, prefix: string, search: WalkState): Promise<CutReason> {
   const entries = (await readdir(pathIn(folder), { withFileTypes: true }))
-    // A name that is no text cannot be given back.
+    // A file name that is not valid text cannot be returned.
     .filter(({ name }) => !name.includes('\uFFFD') && !isTemporary(name))
     .sort((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)))
   const folders = entries.filter((entry) => entry.isDirectory() && !SKIPPED_FOLDERS.includes(entry.name))
@@ -77,12 +77,14 @@ async function lookBelow(folder: FileHandle, prefix: string, search: WalkState):
     for (const [index, entry] of wanted.entries()) {
       if (Date.now() > search.deadline) return 'time'
       const path = prefix + entry.name
-      const cut = entry.isFile() ? await match(path, await texts.at(index), search) : await enter(folder, path, search)
+      const cut = entry.isFile()
+        ? await matchFile(path, await texts.at(index), search)
+        : await searchSubfolder(folder, path, search)
       if (cut) return cut
     }
     return undefined
   } finally {
-    // The folder must stay open for as long as anything is being read by its number.
+    // The folder must stay open while files are read through its descriptor.
     await texts.end()
   }
 }
@@ -90,7 +92,7 @@ async function lookBelow(folder: FileHandle, prefix: string, search: WalkState):
 const FILES_AHEAD = 8
 const NOTHING = Promise.resolve(undefined)
 
-/** While one file is matched the next ones are being read, up to the next folder. Only those are held. */
+/** Reads the next files, up to the next folder, while one is matched. */
 function readAhead(folder: FileHandle, entries: Dirent[]) {
   const reading: Promise<string | undefined>[] = []
   let used = 0
@@ -101,8 +103,8 @@ function readAhead(folder: FileHandle, entries: Dirent[]) {
       while (reading.length < Math.min(entries.length, index + FILES_AHEAD)) {
         const entry = entries[reading.length]!
         if (!entry.isFile() && reading.length > index) break
-        const text = entry.isFile() ? orGone(textOf(pathIn(folder, entry.name))) : NOTHING
-        // Whoever comes to this file hears what was wrong with it.
+        const text = entry.isFile() ? ignoreGone(readText(pathIn(folder, entry.name))) : NOTHING
+        // The error is reported when this file is awaited.
         text.catch(() => {})
         reading.push(text)
       }
@@ -112,18 +114,18 @@ function readAhead(folder: FileHandle, entries: Dirent[]) {
   }
 }
 
-async function enter(parent: FileHandle, path: string, search: WalkState): Promise<CutReason> {
-  if (path.split('/').length > MOST_DEPTH) return undefined
-  const folder = await orGone(openFolder(parent, basename(path)))
+async function searchSubfolder(parent: FileHandle, path: string, search: WalkState): Promise<CutReason> {
+  if (path.split('/').length > MAX_DEPTH) return undefined
+  const folder = await ignoreGone(openFolder(parent, basename(path)))
   if (!folder) return undefined
   try {
-    return await lookBelow(folder, `${path}/`, search)
+    return await searchFolder(folder, `${path}/`, search)
   } finally {
     await folder.close()
   }
 }
 
-async function match(path: string, text: string | undefined, search: WalkState): Promise<CutReason> {
+async function matchFile(path: string, text: string | undefined, search: WalkState): Promise<CutReason> {
   if (text === undefined) return undefined
   const found = await search.matcher.lines(text, search.maxMatches + 1 - search.matches.length)
   if (!found) return 'time'
@@ -131,11 +133,11 @@ async function match(path: string, text: string | undefined, search: WalkState):
   return search.matches.length > search.maxMatches ? 'matches' : undefined
 }
 
-const OPENED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/** Undefined when it is too large or no text. */
-async function textOf(path: string): Promise<string | undefined> {
-  const file = await open(path, OPENED)
+/** Undefined if the file is too large or not text. */
+async function readText(path: string): Promise<string | undefined> {
+  const file = await open(path, OPEN_FLAGS)
   try {
     const stats = await file.stat()
     if (!stats.isFile() || stats.size > MAX_FILE_BYTES) return undefined
@@ -150,14 +152,14 @@ async function textOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** What others change, hide or remove while we walk is not there for us. */
-const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'EIO'])
+/** Errors for files that were changed, hidden or removed during the walk. */
+const IGNORED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'EIO'])
 
-async function orGone<T>(work: Promise<T>): Promise<T | undefined> {
+async function ignoreGone<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
-    if (PASSED_OVER.has(errorCode(error) ?? '')) return undefined
+    if (IGNORED_ERRORS.has(errorCode(error) ?? '')) return undefined
     throw error
   }
 }

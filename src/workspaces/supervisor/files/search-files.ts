@@ -17,35 +17,39 @@ import { requireLinePattern } from './search-pattern.ts'
 
 type FileSearchDeps = {
   root: string
-  /** Undefined where there is none. */
+  /** Undefined if ripgrep is not installed. */
   ripgrep: string | undefined
   milliseconds?: number
 }
 
-export function searchFiles(home: FileSearchDeps, question: FileSearchQuery): Promise<FileSearchResult> {
+export function searchFiles(deps: FileSearchDeps, question: FileSearchQuery): Promise<FileSearchResult> {
   requireLinePattern(question)
   const path = question.path ?? '.'
-  const most = Math.min(MAX_MATCHES, Math.max(1, question.limit ?? DEFAULT_MATCHES))
-  const deadline = Date.now() + (home.milliseconds ?? SEARCH_MILLISECONDS)
-  return withResolvedPath({ root: home.root, path }, (resolved) =>
-    inFolder(resolved, path, async ({ prefix, ...where }) => {
-      const { cutBy, matches } = await search(home.ripgrep, { ...where, question, maxMatches: most, deadline })
+  const maxMatches = Math.min(MAX_MATCHES, Math.max(1, question.limit ?? DEFAULT_MATCHES))
+  const deadline = Date.now() + (deps.milliseconds ?? SEARCH_MILLISECONDS)
+  return withResolvedPath({ root: deps.root, path }, (resolved) =>
+    withSearchStart(resolved, path, async ({ prefix, ...where }) => {
+      const { cutBy, matches } = await search(deps.ripgrep, { ...where, question, maxMatches, deadline })
       const found = matches.map((match) => ({ ...match, path: prefix + match.path }))
       return { matches: found, isCut: cutBy !== undefined, ...defined({ cutBy }) }
     }),
   )
 }
 
-/** One file is looked into by ourselves: ripgrep would follow whatever stands under its name by then. */
+/** A single file is searched by the walker: ripgrep would follow a link that replaced it. */
 async function search(ripgrep: string | undefined, task: SearchTask): Promise<SearchResult> {
   const found = ripgrep && task.file === undefined ? await searchByRipgrep(ripgrep, task) : undefined
   return found ?? searchByWalking(task)
 }
 
-/** Where to begin, and what comes before the paths that are found. */
+/** Where the search starts, and the prefix of the resulting paths. */
 type SearchStart = Pick<SearchTask, 'folder' | 'file'> & { prefix: string }
 
-async function inFolder<T>(resolved: ResolvedPath, path: string, work: (where: SearchStart) => Promise<T>): Promise<T> {
+async function withSearchStart<T>(
+  resolved: ResolvedPath,
+  path: string,
+  work: (where: SearchStart) => Promise<T>,
+): Promise<T> {
   const { folder, name } = resolved
   if (name === undefined)
     return work({ folder, file: undefined, prefix: resolved.path === '' ? '' : `${resolved.path}/` })

@@ -8,7 +8,7 @@ const finds = (pattern: string, line: string) => {
   return new RegExp(source, flags).exec(line)?.[0]
 }
 
-test('expressions of ripgrep mean the same here', () => {
+test('expressions of ripgrep match the same text here', () => {
   const cases: [pattern: string, line: string, found: string | undefined][] = [
     [String.raw`\w+`, '  größe_1!', 'größe_1'],
     [String.raw`\bé\b`, 'caf é', 'é'],
@@ -31,13 +31,13 @@ test('expressions of ripgrep mean the same here', () => {
   for (const [pattern, line, found] of cases) assert.equal(finds(pattern, line), found, pattern)
 })
 
-test('plain text is found as it stands', () => {
+test('plain text is matched literally', () => {
   const { source, flags } = newSearchPattern({ pattern: 'a.b*(c)[d]{e}|$^\\/-', isText: true })
   assert.ok(new RegExp(source, flags).test('x a.b*(c)[d]{e}|$^\\/-'))
   assert.ok(!new RegExp(source, flags).test('aXb'))
 })
 
-test('a pattern that can find nothing is told why', () => {
+test('a pattern that can match nothing is refused with the reason', () => {
   assert.throws(() => newSearchPattern({ pattern: '(a' }), /not a regular expression: Unterminated group/)
   assert.throws(() => newSearchPattern({ pattern: '*' }), /not a regular expression: Nothing to repeat/)
   assert.throws(() => requireLinePattern({ pattern: '' }), /empty/)
@@ -47,7 +47,7 @@ test('a pattern that can find nothing is told why', () => {
   requireLinePattern({ pattern: 'a\\nb', isText: true })
 })
 
-test('globs choose names anywhere and paths from the beginning', () => {
+test('globs match names in any folder and paths from the start', () => {
   const cases: [glob: string, yes: string[], no: string[]][] = [
     ['*.ts', ['a.ts', 'b/c.ts', '.ts'], ['a.tsx', 'a.ts/b']],
     ['/*.ts', ['a.ts'], ['b/c.ts']],

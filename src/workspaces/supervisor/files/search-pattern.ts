@@ -1,48 +1,52 @@
 import type { FileSearchQuery } from '../../../ports/workspace-files.ts'
 import { FileRefusal } from './file-refusal.ts'
 
-/** `looksAround`: whether it fits may depend on what is before or behind a line. */
+/** `looksAround`: it has lookaround, so a match may depend on text outside the line. */
 export type SearchPattern = { source: string; flags: string; looksAround: boolean }
 
-/** Refuses what no program that looks at one line at a time can find. */
+/** Refuses patterns that cannot match within one line. */
 export function requireLinePattern({ pattern, isText }: FileSearchQuery): void {
-  if (pattern === '') throw bad('The pattern is empty. Say what to look for.')
+  if (pattern === '') throw badPattern('The pattern is empty. Say what to look for.')
   if (isText ? /[\n\r]/.test(pattern) : /[\n\r]|(?<!\\)(?:\\\\)*\\[nr]/.test(pattern))
-    throw bad('The pattern holds a line break, but the search looks at one line at a time. Look for one of the lines.')
+    throw badPattern(
+      'The pattern holds a line break, but the search looks at one line at a time. Look for one of the lines.',
+    )
 }
 
 /**
- * The pattern as our own walker matches it. Regular expressions are those of ripgrep as far as ours have the same, letters,
- * digits and words of all languages included; what only ours have (looking around, going back) is there as well.
+ * The pattern for the built-in walker. Translates ripgrep's syntax where JavaScript has an equivalent, Unicode letters,
+ * digits and words included; JavaScript's lookaround and backreferences also work.
  */
 export function newSearchPattern({ pattern, isText, ignoreCase }: FileSearchQuery): SearchPattern {
   const flags = `u${ignoreCase ? 'i' : ''}`
   if (isText) return { source: pattern.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags, looksAround: false }
   const inline = /^\(\?([ims]+)\)/.exec(pattern)
-  const asked = inline?.[1]?.includes('i') ? `u${'i'}` : flags
-  const source = translated(inline ? pattern.slice(inline[0].length) : pattern)
+  const usedFlags = inline?.[1]?.includes('i') ? `u${'i'}` : flags
+  const source = translatePattern(inline ? pattern.slice(inline[0].length) : pattern)
   try {
-    new RegExp(source, asked)
+    new RegExp(source, usedFlags)
   } catch (error) {
     const reason = String((error as Error).message).replace(/^.*\/[a-z]*: /s, '')
-    throw bad(`The pattern is not a regular expression: ${reason}. To look for the very text, set "text" to true.`)
+    throw badPattern(
+      `The pattern is not a regular expression: ${reason}. To look for the very text, set "text" to true.`,
+    )
   }
-  return { source, flags: asked, looksAround: /\(\?(<?[=!])/.test(pattern) }
+  return { source, flags: usedFlags, looksAround: /\(\?(<?[=!])/.test(pattern) }
 }
 
-const WORD = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}`
-const EDGE = `(?:(?<=[${WORD}])(?![${WORD}])|(?<![${WORD}])(?=[${WORD}]))`
-const NO_EDGE = `(?:(?<=[${WORD}])(?=[${WORD}])|(?<![${WORD}])(?![${WORD}]))`
+const WORD_CHARACTERS = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}`
+const WORD_BOUNDARY = `(?:(?<=[${WORD_CHARACTERS}])(?![${WORD_CHARACTERS}])|(?<![${WORD_CHARACTERS}])(?=[${WORD_CHARACTERS}]))`
+const NOT_WORD_BOUNDARY = `(?:(?<=[${WORD_CHARACTERS}])(?=[${WORD_CHARACTERS}])|(?<![${WORD_CHARACTERS}])(?![${WORD_CHARACTERS}]))`
 
-/** Escapes that mean something else in JavaScript, or nothing; in a class and outside of one. */
+/** Escapes that JavaScript lacks or reads differently, inside and outside a character class. */
 const ESCAPES: Record<string, { inside?: string; outside?: string }> = {
-  w: { inside: WORD, outside: `[${WORD}]` },
-  W: { outside: `[^\\n${WORD}]` },
+  w: { inside: WORD_CHARACTERS, outside: `[${WORD_CHARACTERS}]` },
+  W: { outside: `[^\\n${WORD_CHARACTERS}]` },
   s: { outside: String.raw`[^\S\n]` },
   d: { inside: String.raw`\p{Nd}`, outside: String.raw`\p{Nd}` },
   D: { inside: String.raw`\P{Nd}`, outside: String.raw`\P{Nd}` },
-  b: { outside: EDGE },
-  B: { outside: NO_EDGE },
+  b: { outside: WORD_BOUNDARY },
+  B: { outside: NOT_WORD_BOUNDARY },
   A: { outside: '^' },
   z: { outside: '$' },
   a: { inside: String.raw`\x07`, outside: String.raw`\x07` },
@@ -64,8 +68,10 @@ const CLASSES: Record<string, string> = {
   graph: '!-~',
 }
 
-/** One sign after the other, so that as little as possible can go beyond the end of a line; the state is only whether it is inside a class. */
-function translated(pattern: string): string {
+/**
+ * Translates piece by piece, so that matches stay within a line. The only state is whether a character class is open.
+ */
+function translatePattern(pattern: string): string {
   let source = ''
   let isInside = false
   for (let at = 0; at < pattern.length; ) {
@@ -77,7 +83,7 @@ function translated(pattern: string): string {
   return source
 }
 
-/** How many signs were read, what they become, and whether a class is open after them. */
+/** Characters consumed, their translation, and whether a character class is open after them. */
 type TranslatedPiece = [taken: number, written: string, isInside?: boolean]
 
 function outsideClass(pattern: string, at: number): TranslatedPiece {
@@ -88,7 +94,7 @@ function outsideClass(pattern: string, at: number): TranslatedPiece {
   const opening = /^\[\^?\]?/.exec(rest)
   if (opening) return [opening[0].length, opening[0].replace(']', '\\]').replace('^', '^\\n'), true]
   const sign = rest[0]!
-  if (sign === '\\') return escaped(rest, 'outside')
+  if (sign === '\\') return translateEscape(rest, 'outside')
   if (sign === '.') return [1, '[^\\n]']
   return [1, ']{}'.includes(sign) ? `\\${sign}` : sign]
 }
@@ -98,12 +104,12 @@ function insideClass(pattern: string, at: number): TranslatedPiece {
   const named = /^\[:(\^?)([a-z]+):\]/.exec(rest)
   const members = named?.[1] === '' ? CLASSES[named[2]!] : undefined
   if (named && members !== undefined) return [named[0].length, members]
-  if (rest[0] === '\\') return escaped(rest, 'inside')
+  if (rest[0] === '\\') return translateEscape(rest, 'inside')
   if (rest[0] === ']') return [1, ']', false]
   return [1, rest[0] === '[' ? '\\[' : rest[0]!]
 }
 
-function escaped(rest: string, where: 'inside' | 'outside'): TranslatedPiece {
+function translateEscape(rest: string, where: 'inside' | 'outside'): TranslatedPiece {
   const sign = rest[1] ?? ''
   const known = ESCAPES[sign]?.[where]
   if (known !== undefined) return [2, known]
@@ -115,4 +121,4 @@ function escaped(rest: string, where: 'inside' | 'outside'): TranslatedPiece {
   return isPlain ? [2, sign] : [2, `\\${sign}`]
 }
 
-const bad = (words: string): FileRefusal => new FileRefusal('bad-pattern', words)
+const badPattern = (message: string): FileRefusal => new FileRefusal('bad-pattern', message)

@@ -1,19 +1,19 @@
 import { TextDecoder } from 'node:util'
 
-/** How the text of a file is put into bytes. What begins with the mark of an encoding is in that one; all else is UTF-8. */
+/** The encoding of a text file, by its byte order mark; UTF-8 without one. `utf-8-marked` has a UTF-8 mark. */
 export type TextEncoding = 'utf-8' | 'utf-8-marked' | 'utf-16le' | 'utf-16be'
 
-const MARKS: [TextEncoding, number[]][] = [
+const BYTE_ORDER_MARKS: [TextEncoding, number[]][] = [
   ['utf-8-marked', [0xef, 0xbb, 0xbf]],
   ['utf-16le', [0xff, 0xfe]],
   ['utf-16be', [0xfe, 0xff]],
 ]
 
 export function detectEncoding(start: Buffer): TextEncoding {
-  return MARKS.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0] ?? 'utf-8'
+  return BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0] ?? 'utf-8'
 }
 
-/** Takes the mark away and throws at bytes that are no text in that encoding. */
+/** Removes the byte order mark and throws on invalid bytes. */
 export const strictDecoder = (encoding: TextEncoding): TextDecoder =>
   new TextDecoder(encoding === 'utf-8-marked' ? 'utf-8' : encoding, { fatal: true })
 
