@@ -47,15 +47,16 @@ test('the published schema is the one the program checks with; `npm run docs` wr
   assert.deepEqual(JSON.parse(page('docs/config.schema.json')), configJsonSchema())
 })
 
-test('the defaults the README tells are those of the program', () => {
-  const cells = page('README.md').matchAll(/\| `([A-Z_]+|limits\.[a-z_]+)` +\| `?([^`| ]+)/g)
-  const told = new Map([...cells].map(([, name, value]) => [name, value]))
-  assert.ok(told.size > 0)
+test('the defaults in tables of the documents are those of the program', () => {
+  const pages = ['README.md', 'docs/operations.md', 'docs/workspaces.md'].map(page).join('\n')
+  const cells = pages.matchAll(/\| `([A-Z_]+|(?:limits|workspaces)\.[a-z_]+)` +\| `?([^`| ]+)/g)
+  const documented = new Map([...cells].map(([, name, value]) => [name, value]))
+  assert.ok(documented.size > 0)
   for (const named of Object.values<NamedSection>(SECTIONS))
     for (const [key, { default: value, defaultText }] of Object.entries(named.section))
       for (const name of [variableName(named, key), [...named.path, key].join('.')])
-        if (defaultText === undefined && value !== undefined && told.has(name))
-          assert.equal(told.get(name), String(value), name)
+        if (defaultText === undefined && value !== undefined && documented.has(name))
+          assert.equal(documented.get(name), String(value), name)
 })
 
 test('every variable the program reads by its name is declared among the settings', () => {
