@@ -52,7 +52,7 @@ export { homeOf }
 
 export type App = { context: ServiceContext; settings: Settings; close(): Promise<void> }
 
-export type AppOptions = {
+type AppOptions = {
   environment: Environment
   role: Role
   /** Beside the builtin ones; for tests and embedding. */
