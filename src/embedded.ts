@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { openApp } from './app.ts'
+import { defined } from './core/defined.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from './core/listening.ts'
 import { type Holdfast, newHoldfast } from './embedding/holdfast.ts'
 import type { Environment } from './ports/environment.ts'
@@ -46,7 +47,7 @@ export async function openHoldfast(options: HoldfastOptions = {}): Promise<Holdf
         port,
         version: versionOfPackage(),
         report: context.deps.report,
-        ...(environmentKey ? { environmentKey } : undefined),
+        ...defined({ environmentKey: environmentKey || undefined }),
       })
       const closeServer = async () => {
         servers.delete(closeServer)
