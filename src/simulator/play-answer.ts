@@ -24,7 +24,7 @@ export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Clo
 
 const NOT_A_MODEL_REQUEST: HttpAnswer = {
   status: 500,
-  body: { error: 'The script answers this request with words of a model; it needs `status`, `error` or `line`.' },
+  body: { error: 'This is not a model request: the answer in the script needs `status`, `error` or `line`.' },
 }
 
 function playConnectionFault(

@@ -61,7 +61,7 @@ export function newRecorder(): Recorder {
       }
       const giveUp = () =>
         finish(() =>
-          reject(new Error(`${what} did not happen within ${withinMs} ms; it has ${requests.length} requests`)),
+          reject(new Error(`${what} did not happen within ${withinMs} ms; ${requests.length} requests arrived`)),
         )
       const timer = setTimeout(giveUp, withinMs)
       watchers.add(look)

@@ -31,20 +31,20 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     const { home } = given.location
     const added = await addKey(given.location, 'openai', { label: 'work', key: SECRET })
     assert.deepEqual([added.code, added.stderr], [0, ''])
-    assert.match(added.stdout, /^Kept work …3f2a for openai, sealed\.\n/)
+    assert.match(added.stdout, /^Stored work …3f2a for openai, encrypted\.\n/)
     const again = await addKey(given.location, 'openai', { label: 'work', key: SECRET })
     assert.equal(again.code, 4)
     assert.match(again.stderr, /already has a credential labeled "work"/)
     const input = 'sk-another-0123456789-9999'
     const args = ['auth', 'add', 'openai', '--label', 'work', '--key-stdin', '--replace']
-    assert.match((await holdfast(args, { ...given.location, input })).stdout, /^Kept work …9999/)
+    assert.match((await holdfast(args, { ...given.location, input })).stdout, /^Stored work …9999/)
 
     const [member] = await given.json<Member[]>('auth', 'list')
     assert.deepEqual([member!.label, member!.hint, member!.state, member!.kind], ['work', '…9999', 'ok', 'api-key'])
     assert.match((await given.run('auth')).stdout, /^openai\n {2}work …9999 {2}ok {2}key/)
     assert.match((await given.run('auth', 'refresh', 'openai')).stdout, /work of openai has nothing to renew\./)
     const rotated = await given.run('auth', 'rotate-key')
-    assert.match(rotated.stdout, /is a new one; 1 credential sealed anew/)
+    assert.match(rotated.stdout, /has a new encryption key\. 1 credential encrypted again/)
     assert.equal((await given.json<Member[]>('auth', 'list'))[0]!.hint, '…9999')
     assert.doesNotMatch(homeText(home), /sk-very-secret|sk-another/)
 
@@ -67,10 +67,10 @@ describe('holdfast auth', { concurrency: 4 }, () => {
       return `${code} ${stderr}`
     }
     assert.match(await told(['add', 'opnai']), /^3 .*There is no provider "opnai"\. Known: anthropic, /)
-    assert.match(await told(['add', 'openai']), /^2 .*no terminal to type the key at.*--key-stdin/)
+    assert.match(await told(['add', 'openai']), /^2 .*no terminal to read the key from.*--key-stdin/)
     assert.match(await told(['add', 'openai', SECRET]), /^2 .*too many arguments/)
     assert.match(await told(['add', 'openai', '--key-stdin'], '\n'), /^2 .*needs a secret/)
-    assert.match(await told(['add', 'openai', '--key-stdin'], `${SECRET}\n${SECRET}\n`), /^2 .*A key is one word/)
+    assert.match(await told(['add', 'openai', '--key-stdin'], `${SECRET}\n${SECRET}\n`), /^2 .*A key must be one word/)
     assert.match(await told(['add', 'openai', '--key-stdin', '--device']), /^2 .*Choose one of/)
     assert.match(await told(['add', 'openai', '--device']), /^2 .*no login with a code/)
     assert.match(await told(['add', 'nous', '--token-stdin'], 'no json'), /^2 .*no JSON/)
@@ -106,7 +106,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     typing.type(`${SECRET}X\x7f\r`)
     const { code, stdout } = await typing.ended
     assert.equal(code, 0, stdout)
-    assert.match(stdout, /Kept typed …3f2a for openai/)
+    assert.match(stdout, /Stored typed …3f2a for openai/)
     assert.doesNotMatch(stdout, /sk-very-secret/)
 
     const leaving = startAtTerminal(['auth', 'add', 'openai', '--label', 'left'], { home })
@@ -135,7 +135,7 @@ describe('logins', { concurrency: 3 }, () => {
     given.simulator.oauth.approve('USER-0001')
     const { code, stdout } = await signing.ended
     assert.equal(code, 0, stdout)
-    assert.match(stdout, /Kept portal for nous, sealed\./)
+    assert.match(stdout, /Stored portal for nous, encrypted\./)
     assert.match(
       (await given.run('providers', 'test', 'nous', '--model', 'm')).stdout,
       /^✓ nous\/m .*asked with portal/,
@@ -143,7 +143,7 @@ describe('logins', { concurrency: 3 }, () => {
 
     const renewed = await given.run('auth', 'refresh', 'nous')
     assert.equal(renewed.code, 0)
-    assert.match(renewed.stdout, /portal of nous was renewed; its token lasts until \d{4}-/)
+    assert.match(renewed.stdout, /portal of nous was renewed; its token is valid until \d{4}-/)
     given.simulator.oauth.revoke('refresh-2')
     const dead = await given.run('auth', 'refresh', 'portal')
     assert.equal(dead.code, 1)
@@ -164,12 +164,12 @@ describe('logins', { concurrency: 3 }, () => {
     stopped.child.kill('SIGINT')
     const { code, stdout } = await stopped.ended
     assert.equal(code, 130)
-    assert.match(stdout, /Stopped\. Nothing was kept\./)
+    assert.match(stdout, /Stopped\. Nothing was stored\./)
     const declined = startHoldfast(['auth', 'add', 'nous', '--device'], given.location)
     await declined.waitForText('enter USER-0002')
     given.simulator.oauth.deny('USER-0002')
     const end = await declined.ended
-    assert.deepEqual([end.code, /declined\. Nothing was kept/.test(end.stdout)], [1, true])
+    assert.deepEqual([end.code, /declined\. Nothing was stored/.test(end.stdout)], [1, true])
     assert.deepEqual(await given.json<Member[]>('auth', 'list'), [])
   })
 

@@ -34,7 +34,7 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     const { code, stdout, stderr } = await holdfast(['chat'], { home, input })
     assert.equal(code, 4)
     assert.match(stdout, /send_postcard needs your approval\n\s+to: Ada\n\s+message: hi\n/)
-    assert.match(stdout, /Left open.*holdfast approvals approve run-/s)
+    assert.match(stdout, /The approval is still pending.*holdfast approvals approve run-/s)
     assert.match(stderr, /waiting for approval/)
   })
 
@@ -63,7 +63,7 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     const home = newHome(context)
     const chat = startHoldfast(['chat'], { home })
     chat.type('forget everything\n')
-    await chat.waitForText('Left open')
+    await chat.waitForText('The approval is still pending')
     const [pending] = JSON.parse((await holdfast(['approvals', '--json'], { home })).stdout)
     const denied = await holdfast(['approvals', 'deny', pending.run_id, '--reason', 'keep them'], { home })
     assert.equal(denied.code, 0, denied.stderr)
@@ -111,7 +111,7 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     first.type('send a postcard to Ada saying hi\r')
     await first.waitForText('y = yes')
     first.type(CONTROL_C)
-    await first.waitForText('Left open')
+    await first.waitForText('The approval is still pending')
     assert.equal((await first.ended).code, 0)
 
     const second = startAtTerminal(['chat'], { home })

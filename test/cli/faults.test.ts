@@ -46,8 +46,8 @@ describe('holdfast and mistakes', { concurrency: 4 }, () => {
     const [runs, agents, approvals, doctor] = answers.map(({ stdout }) => stdout)
     assert.match(runs!, /No runs yet/)
     assert.match(agents!, /No agents yet/)
-    assert.match(approvals!, /Nothing waits/)
-    assert.match(doctor!, /Everything that must hold does/)
+    assert.match(approvals!, /No pending approvals/)
+    assert.match(doctor!, /Every invariant holds/)
   })
 
   test('beside a server of an older version a command says so', async (context) => {

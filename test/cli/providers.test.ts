@@ -38,8 +38,8 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     assert.equal(all.find(({ name }) => name === 'groq')!.state, 'not-configured')
 
     const told = (await given.run('providers')).stdout
-    assert.match(told, /^openai +resting {2}http:\/\/127\.0\.0\.1:\d+\/v1 \(environment\) {2}used by ada/m)
-    assert.match(told, /OPENAI_API_KEY …aaaa {2}rests until \d{4}-.*, for (9|10) min \(rate-limited: /)
+    assert.match(told, /^openai +in cooldown {2}http:\/\/127\.0\.0\.1:\d+\/v1 \(environment\) {2}used by ada/m)
+    assert.match(told, /OPENAI_API_KEY …aaaa {2}in cooldown until \d{4}-.* \((9|10) min left\) \(rate-limited: /)
     assert.match(told, /^scripted +ready/m)
     assert.match(told, /Not configured.*groq +GROQ_API_KEY/s)
     assert.doesNotMatch(told, new RegExp(KEY))
@@ -48,13 +48,13 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     assert.equal(refused.code, 20)
     assert.match(refused.stdout, /cooling-down.*\n.*every credential of openai rests until/)
     const cleared = await given.run('providers', 'clear', 'openai')
-    assert.match(cleared.stdout, /^OPENAI_API_KEY may be asked again; it would have rested until \d{4}-/)
+    assert.match(cleared.stdout, /^OPENAI_API_KEY can be used again; its cooldown would have lasted until \d{4}-/)
     given.simulator.script()
     assert.match(
       (await given.run('providers', 'test', 'openai')).stdout,
       /^✓ openai\/simulated-model at http.*, asked with OPENAI_API_KEY: "You said: /,
     )
-    assert.match((await given.run('providers', 'clear', 'openai')).stdout, /Nothing of openai rests\./)
+    assert.match((await given.run('providers', 'clear', 'openai')).stdout, /openai has no cooldowns\./)
   })
 
   test('a test goes through the real client and tells kind, words and advice when it fails', async (context) => {

@@ -39,7 +39,7 @@ const usage = { promptTokens: 1_000_000, completionTokens: 100_000 }
 test('an attempt tells what it cost, what it may have cost and what it leaves behind', () => {
   assert.match(rendered({ usage }), /it used 1000000 \+ 100000 tokens, \$2\.0000 at the prices of 2026-06-30/)
   const uncertain = { kind: 'cut-off', detail: 'reset', mayHaveBeenAccepted: true } as const
-  assert.match(rendered({ failure: uncertain }), /the provider may have charged for it all the same/)
+  assert.match(rendered({ failure: uncertain }), /the provider may have charged for it anyway/)
   assert.doesNotMatch(rendered({ failure: uncertain, usage }), /may have charged/)
   const rest = { provider: 'openai', reason: 'rate-limited', detail: '', until: 0, createdAt: 0 } as const
   const ends = 'rests until 1970-01-01T00:00:00.000Z'
@@ -61,8 +61,8 @@ test('remedies say what they are made of, and a stated wait says who asked for i
   assert.match(rendered({ remedy: 'cap-output', outputCap: 100 }), /\(at most 100 tokens of output\)/)
   const limited = { kind: 'rate-limited', detail: 'slow', retryAfterMs: 7_000 } as const
   assert.match(rendered({ failure: limited, waitMs: 7_000 }), /Waited 7\.0 s, as the provider asked\./)
-  assert.match(rendered({ credentialId: 'credential-9' }), /asked with credential-9 \(removed since\)/)
-  assert.equal(remedyText('next-target', 'a/b'), 'Going on with the next model of the chain: a/b.')
+  assert.match(rendered({ credentialId: 'credential-9' }), /credential: credential-9 \(removed since\)/)
+  assert.equal(remedyText('next-target', 'a/b'), 'Failing over to the next model in the chain: a/b.')
 })
 
 test('what a provider says cannot move the cursor', () => {

@@ -61,8 +61,8 @@ test('abandoned text is called abandoned, and failures say what is done about th
     { message_type: 'attempt_failed', target: 'a/b', kind: 'overloaded', detail: 'busy', remedy: 'next-target' },
     { message_type: 'error_message', error_type: 'llm_error', message: 'The model is overloaded.', detail: 'busy' },
   ])
-  assert.match(screen, /^Once there w\n {2}↺ The text above was abandoned: the process that was writing it stopped/)
-  assert.match(screen, /! a\/b failed \(overloaded\): busy\. Going on with the next model of the chain\.\n/)
+  assert.match(screen, /^Once there w\n {2}↺ The text above was discarded: the process that was writing it stopped/)
+  assert.match(screen, /! a\/b failed \(overloaded\): busy\. Failing over to the next model in the chain\.\n/)
   assert.match(screen, /✗ The model is overloaded\. \(busy\)\n$/)
 })
 

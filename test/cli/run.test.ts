@@ -75,7 +75,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
 
     const again = await holdfast(['runs', 'cancel', run.run_id], { home })
     assert.equal(again.code, 4)
-    assert.match(again.stderr, /is already over: cancelled/)
+    assert.match(again.stderr, /has already ended: cancelled/)
   })
 
   test('being asked to end hands the turn over; the next start finishes it without a death', async (context) => {
@@ -86,8 +86,8 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.equal((await ended).code, 143)
 
     const next = startHoldfast(['chat'], { home })
-    await next.waitForText('A turn was not finished')
-    await next.waitForText('The text above was abandoned')
+    await next.waitForText('Continuing an unfinished turn')
+    await next.waitForText('The text above was discarded')
     next.child.kill('SIGINT')
     next.child.stdin.end()
     assert.equal((await next.ended).code, 0)

@@ -12,7 +12,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     assert.equal((await first.ended).signal, 'SIGKILL')
     const recovered = await holdfast(['chat'], { home })
     assert.equal(recovered.code, 0)
-    assert.match(recovered.stdout, /A turn was not finished.*✓ slow_count: Counted from 1 to 3\./s)
+    assert.match(recovered.stdout, /Continuing an unfinished turn.*✓ slow_count: Counted from 1 to 3\./s)
 
     const [run] = JSON.parse((await holdfast(['runs', '--json'], { home })).stdout)
     const { code, stdout } = await holdfast(['runs', 'show', run.run_id], { home })
@@ -65,7 +65,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
 
     const { code, stdout, stderr } = await holdfast(['run', '--agent', 'gambler', 'roll a die'], { home })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /nowhere\/at-all failed \(model-unknown\).*Going on with the next model/)
+    assert.match(stderr, /nowhere\/at-all failed \(model-unknown\).*Failing over to the next model/)
     assert.match(stdout, /You rolled a \d/)
   })
 })

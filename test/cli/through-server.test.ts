@@ -19,11 +19,11 @@ test('a restart of the server in the middle of a turn is a pause, and nothing is
   const server = await startServing(home)
   const { code, stdout, stderr } = await run.ended
   assert.equal(code, 0, stderr)
-  assert.match(stderr, /The process running this turn died; another one goes on/)
+  assert.match(stderr, /The process running this turn died; another worker continues/)
   assert.equal(stdout.match(/Counted from 1 to 4/g)?.length, 1, stdout)
   const cache = await holdfast(['cache', '--json'], { home })
   assert.equal(JSON.parse(cache.stdout).conversations, 1, cache.stderr)
-  assert.match((await holdfast(['cache'], { home })).stdout, /Warm +1 of at most 128 conversations/)
+  assert.match((await holdfast(['cache'], { home })).stdout, /Cached +1 of at most 128 conversations/)
   server.child.kill('SIGTERM')
   await server.ended
 })

@@ -51,7 +51,7 @@ test('a bad script is refused with the file, the place and what was expected the
   writeFileSync(script, JSON.stringify([{ answer: { error: 'rate-limted' } }, { when: { model: 7 }, answer: {} }]))
   const { code, stderr } = await holdfast(['simulate', '--port', '0', '--script', script], { home })
   assert.equal(code, 2)
-  assert.match(stderr, /script\.json cannot be played:/)
+  assert.match(stderr, /script\.json is not valid:/)
   assert.match(stderr, /script\[0\]\.answer\.error: expected one of "rate-limit", .*found "rate-limted"/)
   assert.match(stderr, /script\[1\]\.when\.model: expected text, found 7/)
 })
@@ -67,7 +67,7 @@ test('a script that is no JSON, a missing one, a bad key and a bad port are told
   }
   assert.match(await told('--script', script), /^2 .*\n.*the file: expected JSON/)
   assert.match(await told('--script', join(home, 'none.json')), /^3 .*none\.json cannot be read \(ENOENT\)/)
-  assert.match(await told('--key', 'sk-secret=bought'), /^2 .*a key is valid, .*not "bought"/)
+  assert.match(await told('--key', 'sk-secret=bought'), /^2 .*the state must be valid, .*not "bought"/)
   assert.match(await told('--key', 'sk-secret'), /^2 .*name=state/)
   assert.match(await told('--port', 'high'), /^2 .*--port is a number/)
 })

@@ -62,7 +62,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     chat.child.stdin.end()
     const { code, stdout, stderr } = await chat.ended
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /through the server at/)
+    assert.match(stdout, /connected to the server at/)
     assert.match(
       (await holdfast(['workspaces', 'show', 'assistant'], { home })).stdout,
       /in a sandbox.*node page\/server/s,
@@ -146,7 +146,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.ok(!chat.stdout.includes('Linux'), 'nothing ran')
     const doctor = await holdfast(['doctor'], place)
     assert.deepEqual([doctor.code, doctor.stderr], [0, ''])
-    assert.match(doctor.stdout, /! Workspaces cannot be had here: .*bubblewrap/)
+    assert.match(doctor.stdout, /! Workspaces are not available: .*bubblewrap/)
     const server = await startServing(home, { PATH: path })
     await server.waitForText('Sandbox')
     server.child.kill('SIGTERM')
