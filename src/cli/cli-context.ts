@@ -44,7 +44,7 @@ export type ServerHandle = {
   close(): Promise<void>
 }
 
-export type Serve = (wish: ServeOptions) => Promise<ServerHandle>
+export type Serve = (options: ServeOptions) => Promise<ServerHandle>
 
 /** Passed to every command. `out` (stdout) takes the result, `notes` (stderr) everything about it. */
 export type CliContext = {

@@ -216,14 +216,14 @@ function addWorkspaces(program: Command, { cli, ends }: CommandDeps): void {
     .argument(...which)
     .argument('<process>', 'Process id.')
     .option('--last <bytes>', 'Only the last bytes, 1 to 1048576.')
-    .action(async (workspace, process, flags) => (await load()).logs(workspace, process, { flags, context: cli }))
+    .action(async (workspace, process, flags) => (await load()).logs(workspace, process, { flags, cli }))
   workspaces
     .command('kill')
     .description('Kill a process and everything it started.')
     .argument(...which)
     .argument('<process>', 'Process id.')
     .option(...JSON_OPTION)
-    .action(async (workspace, process, flags) => (await load()).kill(workspace, process, { ...flags, context: cli }))
+    .action(async (workspace, process, flags) => (await load()).kill(workspace, process, { ...flags, cli }))
   workspaces
     .command('remove')
     .description('Remove a workspace: end its processes and delete its files. The conversation stays.')

@@ -19,7 +19,10 @@ export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Clo
   }
   if ('status' in answer) return sendHttp(answer, exchange, answer.pace)
   if (!modelRequest) return sendHttp(NOT_A_MODEL_REQUEST, exchange)
-  return playReply(answer, modelRequest, { ...exchange, voice: SIMULATED_DIALECTS[modelRequest.protocol].responder })
+  return playReply(answer, modelRequest, {
+    ...exchange,
+    responder: SIMULATED_DIALECTS[modelRequest.protocol].responder,
+  })
 }
 
 const NOT_A_MODEL_REQUEST: HttpAnswer = {

@@ -26,7 +26,7 @@ const homeText = (home: string): string =>
     .join('\n')
 
 describe('holdfast auth', { concurrency: 4 }, () => {
-  test('a key is piped in, kept sealed, listed with a masked tail, replaced and removed', async (context) => {
+  test('a key is piped in, stored encrypted, listed masked, replaced and removed', async (context) => {
     const given = await providersFixture(context)
     const { home } = given.location
     const added = await addKey(given.location, 'openai', { label: 'work', key: SECRET })
@@ -55,7 +55,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     assert.deepEqual(await given.json<Member[]>('auth', 'list'), [])
   })
 
-  test('mistakes are told in a sentence, and nothing repeats what may be a key', async (context) => {
+  test('mistakes print one sentence and never repeat a possible key', async (context) => {
     const home = newHome(context)
     const told = async (args: string[], input?: string) => {
       const { code, stderr, stdout } = await holdfast(['auth', ...args], {
@@ -78,7 +78,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     assert.match(await told(['remove', 'nobody', '--yes']), /^3 .*There is no credential "nobody"/)
   })
 
-  test('a key is kept while another process owns the home, and serves the next turn there', async (context) => {
+  test('a key can be added while another process owns the home, which uses it in its next turn', async (context) => {
     const given = await providersFixture(context, { keys: { [SECRET]: 'valid' } })
     await given.run('agents', 'create', 'ada', '--model', 'openai/simulated-model')
     const owner = startHoldfast(['chat', '--agent', 'ada'], given.location)
@@ -99,10 +99,10 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     assert.equal((await next.ended).code, 0)
   })
 
-  test('a key typed at a terminal is not shown', { skip: lacksTerminal }, async (context) => {
+  test('a key typed at a terminal is not echoed', { skip: lacksTerminal }, async (context) => {
     const home = newHome(context)
     const typing = startAtTerminal(['auth', 'add', 'openai', '--label', 'typed'], { home })
-    await typing.waitForText('it is not shown')
+    await typing.waitForText('(hidden)')
     typing.type(`${SECRET}X\x7f\r`)
     const { code, stdout } = await typing.ended
     assert.equal(code, 0, stdout)
@@ -110,7 +110,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     assert.doesNotMatch(stdout, /sk-very-secret/)
 
     const leaving = startAtTerminal(['auth', 'add', 'openai', '--label', 'left'], { home })
-    await leaving.waitForText('it is not shown')
+    await leaving.waitForText('(hidden)')
     leaving.type('sk-half\x03')
     assert.equal((await leaving.ended).code, 130)
     const asking = startAtTerminal(['auth', 'remove', 'typed'], { home })
@@ -125,7 +125,7 @@ describe('logins', { concurrency: 3 }, () => {
   const config = (url: string) =>
     `providers:\n  nous:\n    base_url: ${url}/v1\n    oauth: { token_url: ${url}/oauth/token, device_code_url: ${url}/oauth/device/code }\n`
 
-  test('a login with a code prints it and its address, waits, is kept, serves and is renewed', async (context) => {
+  test('a device login prints code and address, waits, is stored, works and is renewed', async (context) => {
     const given = await providersFixture(context, { keys: { nobody: 'valid' } })
     given.config(config(given.simulator.url))
     given.simulator.oauth.settings.pendingPolls = 'never'
@@ -136,10 +136,7 @@ describe('logins', { concurrency: 3 }, () => {
     const { code, stdout } = await signing.ended
     assert.equal(code, 0, stdout)
     assert.match(stdout, /Stored portal for nous, encrypted\./)
-    assert.match(
-      (await given.run('providers', 'test', 'nous', '--model', 'm')).stdout,
-      /^✓ nous\/m .*asked with portal/,
-    )
+    assert.match((await given.run('providers', 'test', 'nous', '--model', 'm')).stdout, /^✓ nous\/m .*, with portal/)
 
     const renewed = await given.run('auth', 'refresh', 'nous')
     assert.equal(renewed.code, 0)
@@ -149,13 +146,13 @@ describe('logins', { concurrency: 3 }, () => {
     assert.equal(dead.code, 1)
     assert.match(
       dead.stdout,
-      /portal of nous is dead: .*Sign in again: `holdfast auth add nous --label portal --device`/,
+      /portal of nous can no longer be renewed: .*Sign in again: `holdfast auth add nous --label portal --device`/,
     )
     assert.match((await given.run('providers')).stdout, /^nous +dead .*\n {2}portal .*dead \(/m)
     assert.doesNotMatch(homeText(given.location.home), /access-\d|refresh-\d/)
   })
 
-  test('Ctrl-C stops a login, and a declined one is told; neither keeps anything', async (context) => {
+  test('a stopped or declined login is reported and stores nothing', async (context) => {
     const given = await providersFixture(context)
     given.config(config(given.simulator.url))
     given.simulator.oauth.settings.pendingPolls = 'never'
@@ -173,7 +170,7 @@ describe('logins', { concurrency: 3 }, () => {
     assert.deepEqual(await given.json<Member[]>('auth', 'list'), [])
   })
 
-  test('tokens from elsewhere are kept with how they are renewed', async (context) => {
+  test('imported tokens are stored with their renewal endpoint', async (context) => {
     const given = await providersFixture(context, { keys: { nobody: 'valid' } })
     given.config(`providers:\n  house: { base_url: ${given.simulator.url}/v1 }\n`)
     const input = JSON.stringify(given.simulator.oauth.issue())

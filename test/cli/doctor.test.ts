@@ -11,7 +11,7 @@ function tamper(home: string, statement: string): void {
 }
 
 describe('holdfast doctor', { concurrency: 3 }, () => {
-  test('doctor names a damage and changes nothing; with --repair it says what it mended', async (context) => {
+  test('doctor reports damage and changes nothing; with --repair it reports each repair', async (context) => {
     const home = newHome(context)
     assert.equal((await holdfast(['run', 'hello'], { home })).code, 0)
     tamper(home, `update runs set status = 'failed'`)
@@ -40,7 +40,7 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     assert.match(healthy.stdout, /Nothing to repair.*Every invariant holds/s)
   })
 
-  test('what a repair leaves is a violation in its exit code too', async (context) => {
+  test('violations left after a repair set the exit code', async (context) => {
     const home = newHome(context)
     assert.equal((await holdfast(['run', 'hello'], { home })).code, 0)
     tamper(home, `update runs set status = 'failed'`)
@@ -50,7 +50,7 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     assert.match(stdout, /✓ repaired run-.*✗ I5.*differs from what the log says.*was not changed/s)
   })
 
-  test('while another process owns the home, a repair says so and a check goes on', async (context) => {
+  test('while another process owns the home, a repair is refused and a check works', async (context) => {
     const home = newHome(context)
     const run = startHoldfast(['run', 'count to 100'], { home })
     await run.waitForText('1 of 100')

@@ -23,7 +23,7 @@ type Provider = {
 }
 
 describe('holdfast models', { concurrency: 4 }, () => {
-  test('every configured provider is asked for its list, and what cannot be asked says why', async (context) => {
+  test('every configured provider lists its models or shows why it cannot', async (context) => {
     const models = ['gpt-4o', 'claude-haiku-4-5', 'gemini-2.5-pro', 'house-model']
     const given = await providersFixture(context, { environment: KEYS, models })
     given.config(
@@ -65,11 +65,11 @@ describe('holdfast models', { concurrency: 4 }, () => {
     assert.doesNotMatch(told.stdout, /scripted|gemini\//)
     assert.match(
       (await given.run('models')).stdout,
-      /anthropic\n {2}its list could not be read: auth-rejected \(HTTP 401\): /,
+      /anthropic\n {2}its models could not be listed: auth-rejected \(HTTP 401\): /,
     )
   })
 
-  test('a provider that is down or slow takes no longer than its deadline and hides nobody else', async (context) => {
+  test('a slow or failing provider takes no longer than its deadline and hides no other provider', async (context) => {
     const given = await providersFixture(context, { environment: { OPENAI_API_KEY: KEYS.OPENAI_API_KEY } })
     given.config('providers:\n  house: { base_url: "http://127.0.0.1:9/v1" }\n')
     given.simulator.script({ when: { protocol: 'models' }, answer: { line: 'silent' } })
@@ -79,7 +79,7 @@ describe('holdfast models', { concurrency: 4 }, () => {
     assert.equal(kinds.scripted, undefined)
   })
 
-  test('the model and the chain of config.yaml serve agents that have none of their own', async (context) => {
+  test('agents without a model use the model and failover chain of config.yaml', async (context) => {
     const given = await providersFixture(context, { environment: KEYS })
     given.config('model: openai/one\nfallback: [gemini/two]\n')
     assert.match((await given.run('run', 'hello')).stdout, /^You said: hello/)
@@ -89,7 +89,7 @@ describe('holdfast models', { concurrency: 4 }, () => {
     assert.equal(given.simulator.requests.at(-1)!.model, 'two')
   })
 
-  test('an unknown provider is told with those there are', async (context) => {
+  test('an unknown provider is reported with the known ones', async (context) => {
     const given = await providersFixture(context)
     const { code, stderr } = await given.run('models', '--provider', 'nobody')
     assert.equal(code, 3)

@@ -15,7 +15,7 @@ type Listed = {
 }
 
 describe('holdfast providers', { concurrency: 4 }, () => {
-  test('a provider is ready, resting or not configured, with its credentials and why', async (context) => {
+  test('the list shows whether a provider is ready, in cooldown or not configured, with credentials and reasons', async (context) => {
     const given = await providersFixture(context, { environment: { OPENAI_API_KEY: KEY } })
     given.config('providers:\n  openai:\n    timeout_ms: 9000\n')
     await given.run('agents', 'create', 'ada', '--model', 'openai/simulated-model')
@@ -52,19 +52,19 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     given.simulator.script()
     assert.match(
       (await given.run('providers', 'test', 'openai')).stdout,
-      /^✓ openai\/simulated-model at http.*, asked with OPENAI_API_KEY: "You said: /,
+      /^✓ openai\/simulated-model at http.*, with OPENAI_API_KEY: "You said: /,
     )
     assert.match((await given.run('providers', 'clear', 'openai')).stdout, /openai has no cooldowns\./)
   })
 
-  test('a test goes through the real client and tells kind, words and advice when it fails', async (context) => {
+  test('a test uses the real client and reports kind, detail and advice of a failure', async (context) => {
     const given = await providersFixture(context, { keys: { [KEY]: 'valid' } })
     await addKey(given.location, 'anthropic', { label: 'work', key: OTHER })
     const failed = await given.run('providers', 'test', 'anthropic', '--model', 'claude-haiku-4-5')
     assert.equal(failed.code, 20)
     assert.match(
       failed.stdout,
-      /^✗ anthropic\/claude-haiku-4-5 at http:\S+, asked with work: auth-rejected \(HTTP 401, authentication_error\)/,
+      /^✗ anthropic\/claude-haiku-4-5 at http:\S+, with work: auth-rejected \(HTTP 401, authentication_error\)/,
     )
     assert.match(failed.stdout, /Check ANTHROPIC_API_KEY/)
     const [asked] = given.simulator.requests
@@ -80,7 +80,7 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     assert.deepEqual([JSON.parse(answered.stdout).ok, JSON.parse(answered.stdout).credential], [true, 'work'])
   })
 
-  test('mistakes name what there is', async (context) => {
+  test('mistakes name the known providers and variables', async (context) => {
     const given = await providersFixture(context)
     const unknown = await given.run('providers', 'test', 'opnai')
     assert.equal(unknown.code, 3)

@@ -4,7 +4,7 @@ import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
 // Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
 describe('holdfast runs', { concurrency: 4 }, () => {
-  test('runs show tells the whole story of a run that lived through kill -9', async (context) => {
+  test('runs show prints the whole history of a run that survived kill -9', async (context) => {
     const home = newHome(context)
     const first = startHoldfast(['run', 'count to 3'], { home })
     await first.waitForText('1 of 3')
@@ -40,7 +40,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     assert.deepEqual(JSON.parse(doctor.stdout).violations, [])
   })
 
-  test('runs show tells attempts, remedies and who cancelled', async (context) => {
+  test('runs show prints attempts, remedies and the cause of a cancel', async (context) => {
     const home = newHome(context)
     const failed = JSON.parse((await holdfast(['run', '--json', 'fail with rate limit'], { home })).stdout)
     assert.equal(failed.stop_reason, 'llm_api_error')
@@ -56,7 +56,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     assert.match((await holdfast(['runs', 'show', pending.run_id], { home })).stdout, /cancel requested by a person/)
   })
 
-  test('an agent is made with a model, a system prompt and tools, and used by its name', async (context) => {
+  test('an agent is created with a model, a system prompt and tools, and used by name', async (context) => {
     const home = newHome(context)
     const flags = ['--model', 'nowhere/at-all', 'scripted/friendly', '--system', 'Be brief.', '--tool', 'roll_dice']
     assert.equal((await holdfast(['agents', 'create', 'gambler', ...flags], { home })).code, 0)

@@ -8,7 +8,7 @@ import { post } from './fixture-simulator.ts'
 
 const CHAT = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
 
-test('simulate says where it listens, plays the script, tells of each request and ends on Ctrl-C', async (context) => {
+test('simulate prints its address, follows the script, logs each request and stops on Ctrl-C', async (context) => {
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, JSON.stringify([{ when: { model: 'm' }, answer: { error: 'overloaded' } }]))
@@ -45,7 +45,7 @@ test('simulate says where it listens, plays the script, tells of each request an
   assert.doesNotMatch(stdout, /sk-good/)
 })
 
-test('a bad script is refused with the file, the place and what was expected there', async (context) => {
+test('an invalid script is refused with the file, the path and the expected value', async (context) => {
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, JSON.stringify([{ answer: { error: 'rate-limted' } }, { when: { model: 7 }, answer: {} }]))
@@ -56,7 +56,7 @@ test('a bad script is refused with the file, the place and what was expected the
   assert.match(stderr, /script\[1\]\.when\.model: expected text, found 7/)
 })
 
-test('a script that is no JSON, a missing one, a bad key and a bad port are told in a sentence', async (context) => {
+test('a script that is not JSON, a missing script, a bad key and a bad port each print one sentence', async (context) => {
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, '[{ "answer": ')
@@ -72,7 +72,7 @@ test('a script that is no JSON, a missing one, a bad key and a bad port are told
   assert.match(await told('--port', 'high'), /^2 .*--port is a number/)
 })
 
-test('the help names every error a script can ask for', async (context) => {
+test('the help lists every error name of a script', async (context) => {
   const { stdout, code } = await holdfast(['simulate', '--help'], { home: newHome(context) })
   assert.equal(code, 0)
   for (const name of ERROR_NAMES) assert.match(stdout, new RegExp(`[ \\n]${name}[,\\n]`), name)

@@ -82,7 +82,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     const isWoken = async () => (await jsonOf<{ status: string }[]>(['runs'], home))[1]?.status === 'completed'
     while (!(await isWoken())) await new Promise((resolve) => setTimeout(resolve, 100))
     chat.type('\n')
-    await chat.waitForText('Meanwhile (run-')
+    await chat.waitForText('Since your last message (run-')
     await chat.waitForText('has ended (exit code 0).')
     chat.child.stdin.end()
     const { stdout, code } = await chat.ended

@@ -34,11 +34,11 @@ async function askOne(call: ToolCall, keyboard: Keyboard, { look }: Screen): Pro
 
 /** y or yes approves, n or no denies, and any other text denies with that reason. */
 export function verdictOf(line: string, { callId, digest }: Pick<ToolCall, 'callId' | 'digest'>): Verdict | undefined {
-  const said = line.trim()
-  if (said === '') return undefined
-  if (/^y(es)?$/i.test(said)) return { callId, verdict: 'approve', digest }
-  if (/^no?$/i.test(said)) return { callId, verdict: 'deny' }
-  return { callId, verdict: 'deny', reason: said }
+  const answer = line.trim()
+  if (answer === '') return undefined
+  if (/^y(es)?$/i.test(answer)) return { callId, verdict: 'approve', digest }
+  if (/^no?$/i.test(answer)) return { callId, verdict: 'deny' }
+  return { callId, verdict: 'deny', reason: answer }
 }
 
 /** The tool with all of its arguments: the user must see the whole call before approving it. */

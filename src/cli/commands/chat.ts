@@ -78,7 +78,7 @@ async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: Cli
     if (after === 'leave') break
     if (input.startsWith('/')) {
       if ((await runSlashCommand(input, chat)) === 'quit') break
-    } else if (input !== '') after = await sendOrPrintError(input, chat, { leaving, context: cli })
+    } else if (input !== '') after = await sendOrPrintError(input, chat, { leaving, cli })
     if (input !== '') screen.line()
   }
   if (!keyboard.isAttended && isIdle) for (const line of NO_INPUT_HELP) screen.line(line)
@@ -90,7 +90,7 @@ async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: Cli
 async function sendOrPrintError(
   input: string,
   chat: ChatSession,
-  { leaving, context: cli }: { leaving: AbortController; context: CliContext },
+  { leaving, cli }: { leaving: AbortController; cli: CliContext },
 ): Promise<ChatOutcome> {
   try {
     return await sendAndFollow(input, chat, leaving)

@@ -138,8 +138,8 @@ function testLines(result: ProviderTestResult, who: string | undefined, { paint 
   switch (result.type) {
     case 'answered': {
       const { promptTokens, completionTokens } = result.usage
-      const said = shortened(safeText(result.text).replaceAll(/\s+/g, ' ').trim(), 80) || '(reasoning only)'
-      return [`${paint.green('✓')} ${at}: "${said}" (${took}, ${promptTokens} + ${completionTokens} tokens)`]
+      const answer = shortened(safeText(result.text).replaceAll(/\s+/g, ' ').trim(), 80) || '(reasoning only)'
+      return [`${paint.green('✓')} ${at}: "${answer}" (${took}, ${promptTokens} + ${completionTokens} tokens)`]
     }
     case 'failed': {
       const { kind, status, detail, code, requestId } = result.failure

@@ -44,7 +44,7 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
 export const logs = (
   which: string,
   processId: string,
-  { flags, context: cli }: { flags: { last?: string }; context: CliContext },
+  { flags, cli }: { flags: { last?: string }; cli: CliContext },
 ): Promise<void> =>
   withHome(cli, 'rows', async ({ context, verbs }) => {
     const { out, notes } = cli
@@ -66,11 +66,7 @@ export const logs = (
     }
   })
 
-export const kill = (
-  which: string,
-  processId: string,
-  { json, context: cli }: JsonFlag & { context: CliContext },
-): Promise<void> =>
+export const kill = (which: string, processId: string, { json, cli }: JsonFlag & { cli: CliContext }): Promise<void> =>
   withHome(cli, 'rows', async ({ context, verbs }) => {
     const conversationId = await requireConversationId(which, context)
     const ended = await verbs.workspaces.end({ conversationId, processId })

@@ -15,11 +15,11 @@ export function attemptLines(event: AttemptFailed, { settings, words }: AttemptC
   const { kind, detail, status, code, requestId } = failure
   const target = handleOf(event.target, settings, purpose)
   const next = event.nextTarget === undefined ? undefined : handleOf(event.nextTarget, settings, purpose)
-  const asked = purpose === 'summary' ? 'summary attempt failed' : 'attempt failed'
+  const headline = purpose === 'summary' ? 'summary attempt failed' : 'attempt failed'
   const typed = [status ? `HTTP ${status}` : '', code ? safeText(code) : ''].filter(Boolean).join(', ')
   const waited = waitMs ? ` Waited ${(waitMs / 1_000).toFixed(1)} s${retryAfterText(event)}.` : ''
   return [
-    `${asked}: ${target}, ${kind}${typed ? ` (${typed})` : ''}`,
+    `${headline}: ${target}, ${kind}${typed ? ` (${typed})` : ''}`,
     safeText(detail),
     ...(credentialId ? [`credential: ${safeText(words.credential(credentialId))}`] : []),
     `remedy: ${remedy}. ${remedyText(remedy, next)}${limitText(event)}${waited}`,

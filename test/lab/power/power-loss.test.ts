@@ -30,7 +30,7 @@ before(async () => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a log cut at any frame opens as a prefix, changes nothing that was there and keeps every promise', async () => {
+test('a log cut at any frame opens as a prefix with unchanged rows and no violated invariant', async () => {
   let earlier: LogRows = new Map()
   let commits = 0
   for (let frame = 0; frame <= wal.frames; frame++) {
@@ -62,7 +62,7 @@ test('a log cut inside a frame is the log before that frame', async () => {
   }
 })
 
-test('a frame of which only a part reached the disk is not believed', async () => {
+test('a frame that was written only in part is ignored', async () => {
   for (const frame of sample(wal.frames - 1, 8)) {
     const whole = await cutAt(wal.endOf(frame), async (cut) => readLog(cut))
     const torn = Buffer.from(wal.bytes.subarray(0, wal.endOf(frame + 1)))
@@ -73,7 +73,7 @@ test('a frame of which only a part reached the disk is not believed', async () =
   }
 })
 
-test('wherever the log was cut, a process that starts on it brings every run to its end', async () => {
+test('wherever the log was cut, a new process ends every run', async () => {
   const cuts = [0, ...sample(wal.frames, 4), wal.frames]
   for (const frame of cuts)
     await cutAt(wal.endOf(frame), async (cut) => {

@@ -9,7 +9,7 @@ const SEEDS = Number(process.env.SEEDS ?? 100)
 /** A hundred days from here on go through every rare state; another change of the code may ask for others. */
 const FIRST = 101
 
-test(`${SEEDS} bad days break no promise, and go through every rare state`, { timeout: 600_000 }, async () => {
+test(`${SEEDS} simulated days violate no invariant and reach every rare state`, { timeout: 600_000 }, async () => {
   const report = await runSeeds({
     from: FIRST,
     to: FIRST + SEEDS - 1,
