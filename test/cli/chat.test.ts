@@ -7,7 +7,7 @@ import { holdfast, lacksTerminal, newHome, startAtTerminal, startHoldfast } from
 const CONTROL_C = '\x03'
 const CONTROL_D = '\x04'
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast chat', { concurrency: 4 }, () => {
   test('chat without a terminal and without input prints examples and exits 0', async (context) => {
     const { code, stdout, stderr } = await holdfast(['chat'], { home: newHome(context) })

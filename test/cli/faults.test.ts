@@ -22,7 +22,7 @@ const MISTAKES: { args: string[]; code: number; sentence: RegExp }[] = [
   { args: ['approvals', 'approve', UNKNOWN], code: 3, sentence: /There is no run/ },
 ]
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast with mistakes', { concurrency: 4 }, () => {
   test('every mistake prints one clear sentence, has its own exit code and no stack trace', async (context) => {
     const home = newHome(context)

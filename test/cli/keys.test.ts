@@ -34,8 +34,8 @@ test('keys are created, listed and revoked while a server runs, and the server a
   await ended
   assert.equal((await ask('/v1/agents')).status, 401)
 
-  const { stdout: told } = await run('audit', '--organization', 'acme', '--json')
-  const lines = JSON.parse(told) as { verb: string; actor: string; outcome: string }[]
+  const { stdout: output } = await run('audit', '--organization', 'acme', '--json')
+  const lines = JSON.parse(output) as { verb: string; actor: string; outcome: string }[]
   assert.deepEqual(
     lines.map(({ verb, actor, outcome }) => [verb, actor, outcome]),
     [

@@ -105,5 +105,9 @@ test('a written file is shown as its first line and its number of lines', () => 
     shown([call('write_file', json)]),
     /→ write_file \{"path":"a.js","content":"const a = 1… \(3 lines\)"\}\n/,
   )
-  assert.match(shown([call('write_file', '{"path": "a.js", "content": "x\\n')]), /"x\\n/, 'what is no JSON as it is')
+  assert.match(
+    shown([call('write_file', '{"path": "a.js", "content": "x\\n')]),
+    /"x\\n/,
+    'invalid JSON is shown unchanged',
+  )
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast run', { concurrency: 4 }, () => {
   test('run prints only the answer on stdout, progress on stderr, and exits 0', async (context) => {
     const home = newHome(context)
@@ -17,13 +17,13 @@ describe('holdfast run', { concurrency: 4 }, () => {
     const home = newHome(context)
     const { code, stdout } = await holdfast(['run', '--json', 'roll two dice'], { home })
     assert.equal(code, 0)
-    const told = JSON.parse(stdout)
-    assert.match(told.run_id, /^run-/)
-    assert.deepEqual([told.status, told.stop_reason, told.error], ['completed', 'end_turn', null])
-    const roles = told.messages.map((message: { role: string }) => message.role)
+    const output = JSON.parse(stdout)
+    assert.match(output.run_id, /^run-/)
+    assert.deepEqual([output.status, output.stop_reason, output.error], ['completed', 'end_turn', null])
+    const roles = output.messages.map((message: { role: string }) => message.role)
     assert.deepEqual(roles, ['user', 'assistant', 'tool', 'assistant'])
-    assert.equal(told.usage.step_count, 2)
-    assert.ok(told.usage.total_tokens > 0)
+    assert.equal(output.usage.step_count, 2)
+    assert.ok(output.usage.total_tokens > 0)
   })
 
   test('run - reads the message from stdin and --no-stream prints the whole answer at the end', async (context) => {

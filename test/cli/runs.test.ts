@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast runs', { concurrency: 4 }, () => {
   test('runs show prints the whole history of a run that survived kill -9', async (context) => {
     const home = newHome(context)
@@ -44,10 +44,10 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     const home = newHome(context)
     const failed = JSON.parse((await holdfast(['run', '--json', 'fail with rate limit'], { home })).stdout)
     assert.equal(failed.stop_reason, 'llm_api_error')
-    const told = (await holdfast(['runs', 'show', failed.run_id], { home })).stdout
-    assert.match(told, /attempt failed: scripted\/friendly, rate-limited \(HTTP 429\)/)
-    assert.match(told, /remedy: wait\..*remedy: give-up\./s)
-    assert.match(told, /ended: llm_api_error\n\s+llm_rate_limit: The model is rate limited\./)
+    const output = (await holdfast(['runs', 'show', failed.run_id], { home })).stdout
+    assert.match(output, /attempt failed: scripted\/friendly, rate-limited \(HTTP 429\)/)
+    assert.match(output, /remedy: wait\..*remedy: give-up\./s)
+    assert.match(output, /ended: llm_api_error\n\s+llm_rate_limit: The model is rate limited\./)
 
     const asked = await holdfast(['run', 'forget everything'], { home })
     assert.equal(asked.code, 11)

@@ -73,7 +73,7 @@ test('a server is found by its file while its process is alive and healthy', asy
   }
   writeServerNote(home, note)
   removeServerNote(home, process.pid + 1)
-  assert.equal(await findServer(home), url, 'the note of another server stays')
+  assert.equal(await findServer(home), url, 'the file of another server stays')
   removeServerNote(home, process.pid)
   assert.equal(await findServer(home), undefined)
 })

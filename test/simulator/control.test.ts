@@ -34,9 +34,9 @@ test('recorded requests can be read, without keys', async (context) => {
   const simulator = await simulatorFixture(context)
   await (await askChat(simulator, { key: 'sk-secret', text: 'Hello' })).text()
   await simulator.waitForClosed(1)
-  const told = await (await fetch(`${simulator.url}/simulator/requests`)).text()
-  assert.match(told, /"content": "Hello"/)
-  assert.doesNotMatch(told, /sk-secret/)
+  const output = await (await fetch(`${simulator.url}/simulator/requests`)).text()
+  assert.match(output, /"content": "Hello"/)
+  assert.doesNotMatch(output, /sk-secret/)
   assert.equal(simulator.requests.length, 1)
 })
 

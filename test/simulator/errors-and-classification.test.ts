@@ -7,7 +7,7 @@ import type { ErrorName } from '../../src/simulator/error-table.ts'
 import type { ModelProtocol } from '../../src/simulator/script.ts'
 import { vendorError } from '../../src/simulator/vendor-errors.ts'
 
-/** What each simulated error stands for: a scenario that asks for one must meet the failure it means. */
+/** The failure kind of each simulated error: a scenario that scripts an error relies on it. */
 const KIND_OF_ERROR: Record<ErrorName, FailureKind> = {
   'rate-limit': 'rate-limited',
   'rate-limit-with-retry-after': 'rate-limited',

@@ -173,12 +173,12 @@ test('call ids are sent once, repeated, changed or shared', async (context) => {
     }[]
     const ids = (index: number) =>
       new Set(deltas.flatMap((delta) => (delta.index === index && delta.id ? [delta.id] : [])))
-    return { told: deltas.filter(({ id }) => id).length, first: ids(0), second: ids(1), all: deltas.length }
+    return { output: deltas.filter(({ id }) => id).length, first: ids(0), second: ids(1), all: deltas.length }
   }
   const once = await idsWith('once')
-  assert.deepEqual([once.told, once.first.size], [2, 1])
+  assert.deepEqual([once.output, once.first.size], [2, 1])
   const repeated = await idsWith('repeated')
-  assert.deepEqual([repeated.told, repeated.first.size], [repeated.all, 1])
+  assert.deepEqual([repeated.output, repeated.first.size], [repeated.all, 1])
   assert.ok((await idsWith('changed')).first.size > 1)
   const shared = await idsWith('shared')
   assert.deepEqual(shared.first, shared.second)
@@ -193,7 +193,7 @@ const textIn = (stream: string): string =>
     .map((data) => JSON.parse(data).choices[0]?.delta.content ?? '')
     .join('')
 
-/** Asks again until somebody answers. */
+/** Retries until the connection succeeds. */
 async function retried(ask: () => Promise<Response>): Promise<Response> {
   for (;;) {
     try {

@@ -30,7 +30,7 @@ test('simulate prints its address, follows the script, logs each request and sto
     output += text
   })
   await simulating.waitForText('curl -N')
-  const url = /listens at (\S+)/.exec(output)![1]!
+  const url = /listens on (\S+)/.exec(output)![1]!
   assert.match(output, new RegExp(`OPENAI_BASE_URL=${url}/v1`))
   assert.match(output, new RegExp(`ANTHROPIC_BASE_URL=${url} `))
   assert.match(output, new RegExp(`GEMINI_BASE_URL=${url} `))
@@ -60,16 +60,16 @@ test('a script that is not JSON, a missing script, a bad key and a bad port each
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, '[{ "answer": ')
-  const told = async (...args: string[]) => {
+  const output = async (...args: string[]) => {
     const { code, stderr } = await holdfast(['simulate', '--port', '0', ...args], { home })
     assert.doesNotMatch(stderr, /bug/)
     return `${code} ${stderr}`
   }
-  assert.match(await told('--script', script), /^2 .*\n.*the file: expected JSON/)
-  assert.match(await told('--script', join(home, 'none.json')), /^3 .*none\.json cannot be read \(ENOENT\)/)
-  assert.match(await told('--key', 'sk-secret=bought'), /^2 .*the state must be valid, .*not "bought"/)
-  assert.match(await told('--key', 'sk-secret'), /^2 .*name=state/)
-  assert.match(await told('--port', 'high'), /^2 .*--port is a number/)
+  assert.match(await output('--script', script), /^2 .*\n.*the file: expected JSON/)
+  assert.match(await output('--script', join(home, 'none.json')), /^3 .*none\.json cannot be read \(ENOENT\)/)
+  assert.match(await output('--key', 'sk-secret=bought'), /^2 .*the state must be valid, .*not "bought"/)
+  assert.match(await output('--key', 'sk-secret'), /^2 .*name=state/)
+  assert.match(await output('--port', 'high'), /^2 .*--port must be a number/)
 })
 
 test('the help lists every error name of a script', async (context) => {

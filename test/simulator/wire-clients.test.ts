@@ -9,7 +9,7 @@ import { newWireProvider } from '../../src/providers/wire/wire-provider.ts'
 import type { Answer, ModelProtocol, Reply } from '../../src/simulator/script.ts'
 import { simulatorFixture } from './fixture-simulator.ts'
 
-/** What our own client makes of a scripted answer. */
+/** The result of the product's client for a scripted answer. */
 async function draftOf(context: TestContext, protocol: ModelProtocol, answer: Answer): Promise<Draft> {
   const simulator = await simulatorFixture(context, { script: [{ answer }] })
   const provider = newWireProvider({
@@ -45,7 +45,7 @@ const FULL: Reply = {
 
 const STORY: Reply = { text: 'Once upon a time there was a lighthouse keeper with a long story.' }
 
-/** What a broken answer is; nothing where it can still be read. */
+/** The failure kind of a broken answer; undefined if the answer is still valid. */
 const BROKEN: [string, Answer, FailureKind | undefined][] = [
   ['a reset in mid-answer', { ...STORY, breaks: { how: 'reset', afterChunks: 3 } }, 'cut-off'],
   ['a connection that closes in mid-answer', { ...STORY, breaks: { how: 'cut', afterChunks: 3 } }, 'cut-off'],
