@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * `through` passes everything on at once, `delay` later, `slow` a few bytes at a time. `half-open` swallows what either
- * side says while both believe the line is fine.
+ * `through` forwards at once, `delay` later, `slow` a few bytes at a time. `half-open` drops the data of both sides while
+ * both consider the connection open.
  */
 export type ProxyMode = 'through' | 'delay' | 'slow' | 'half-open'
 
 export type FaultProxy = {
   url: string
   set(weather: ProxyMode): void
-  /** Cuts every line that is open now. New ones are taken. */
+  /** Cuts every open connection. New ones are accepted. */
   cut(): void
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ const DELAY_MS = 40
 const SLOW_BYTES = 512
 const SLOW_MS = 5
 
-/** Stands between a process and its server and spoils the line on demand. */
+/** A TCP proxy between a process and its server that injects connection faults on demand. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
@@ -45,11 +45,11 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     }
   })
 
-  /** In order, whatever the weather was when a piece came in. */
+  /** Keeps the order of the data when the mode changes. */
   function carry(from: Socket, to: Socket) {
     let before: Promise<void> = Promise.resolve()
     return (data: Buffer) => {
-      // What was swallowed is gone: a line that lost bytes never passes bytes again.
+      // A connection that lost bytes never forwards again.
       if (weather === 'half-open') from.removeAllListeners('data').resume()
       else {
         const now = weather

@@ -18,21 +18,21 @@ export type KillReport = {
   runs: number
   effects: number
   /**
-   * Milliseconds until every interrupted run moved again: on SQLite from the start of the next process, on PostgreSQL
-   * from the kill, with the lease that has to run out.
+   * Milliseconds until every interrupted run continued: on SQLite from the start of the next process, on PostgreSQL from
+   * the kill, including the expiry of the lease.
    */
   recoveries: number[]
   violations: string[]
-  /** How often a process died at the very call it was to die at. */
+  /** How often a process died at its chosen call. */
   struck: Record<string, number>
 }
 
-/** Homes that are killed side by side: while one starts, the other works. */
+/** Homes that are tested concurrently: while one process starts, the other works. */
 const HOMES = 2
 
 /**
- * Kills real processes on real files again and again, at exact calls of the ports and at random moments, then lets the
- * last life finish and compares what clients were told with what is there.
+ * Kills real processes on real files repeatedly, at exact calls of the ports and at random moments, then lets the last
+ * process finish and compares the responses of clients with the stored data.
  */
 export async function runKills({ kills, seed, database = 'sqlite' }: KillOptions): Promise<KillReport> {
   if (database === 'postgres') return runPostgresKills({ kills, seed })
@@ -87,14 +87,14 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
       if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
       await life.kill()
       if (!life.isKilled() && !isAskedToStop(way))
-        violations.push(`kill ${kill} (${way.type}): a life ended by itself, ${life.ending()}`)
+        violations.push(`kill ${kill} (${way.type}): a process ended by itself, ${life.ending()}`)
     }
     const last = begin(kills)
     await last.hears('ready')
-    // On a busy machine every earlier life may have ended before it accepted anything.
+    // On a busy machine every earlier process may have died before it accepted a message.
     if (!told.some(({ what }) => what === 'accepted')) await last.hears('accepted')
     last.order('drain')
-    if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest, ${last.ending()}`)
+    if (!(await last.hears('idle'))) violations.push(`the last process did not become idle, ${last.ending()}`)
     await last.endsWithin(10_000)
     await last.kill()
     const { violations: found, ...report } = await checkAfterKills({ home, effects, reports: told })

@@ -10,8 +10,8 @@ import { killScript } from './script.ts'
 import { killTools } from './tools.ts'
 
 /**
- * One life of the server that the kill harness kills: a home with the harness's tools and model, served over HTTP. Its
- * clients live in the parent and outlive it.
+ * One life of the server that the kill harness kills: a home with the tools and the model of the harness, served over
+ * HTTP. Its clients run in the parent and survive it.
  */
 const { HOLDFAST_HOME: home, KILL_AT, KILL_EFFECTS, KILL_PORT = '0', KILL_KEY } = process.env
 if (!home || !KILL_EFFECTS || !KILL_KEY) throw new Error('the kill harness sets HOLDFAST_HOME, KILL_EFFECTS, KILL_KEY')

@@ -18,7 +18,7 @@ const probe = await startPostgres()
 const skip = 'skip' in probe ? probe.skip : false
 if (!('skip' in probe)) await probe.stop()
 
-// Side by side: most of the time they wait for a lease to run out.
+// Concurrent: most of the time the tests wait for a lease to expire.
 suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 600_000 }, () => {
   test(`${KILLS} kills lose and repeat nothing, leave nothing stuck, and the other process takes over in time`, async () => {
     const report = await runKills({ kills: KILLS, seed: SEED, database: 'postgres' })

@@ -19,7 +19,7 @@ const answerOf = (wish: string, step: number): Part[] => {
   return Array.from({ length: words }, (_, index): Part => ({ type: 'text-delta', text: `${wish}:${index} ` }))
 }
 
-/** What the model of the kill harness says: a function of the request alone, so every life of the process agrees. */
+/** The model of the kill harness: a pure function of the request, so that every life gives the same answer. */
 export const killScript: ModelProvider = {
   async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
     const wish = scenarioOf(request)

@@ -11,7 +11,7 @@ import { killTools } from './tools.ts'
 
 /**
  * One life of the process that the kill harness kills: it runs agents on a real home, sends, cancels, approves and
- * watches, and writes to its parent what it was told. The parent decides when it dies.
+ * watches, and reports every response to its parent. The parent decides when it dies.
  */
 const {
   HOLDFAST_HOME: home,
@@ -58,7 +58,7 @@ await runClientsUntilDrained(app.context, {
   draining: draining.signal,
   report: tell,
 }).catch((problem) => {
-  // The clients of a process that closes its store under them may say what they like.
+  // Errors of clients are expected while the process closes its store.
   if (!isStopping) throw problem
   return stopping.promise
 })

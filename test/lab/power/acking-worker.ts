@@ -11,8 +11,8 @@ import { killScript } from '../kill/script.ts'
 import { killTools } from '../kill/tools.ts'
 
 /**
- * Acknowledges and dispatches in plain sight: each time something is promised or set going, a line says so at that very
- * moment, in one system call, for whoever traces this process.
+ * Marks every acknowledgment and dispatch with one line, written by one system call at that moment, for the tracer of
+ * this process.
  */
 const mark = (what: string) => writeSync(1, `mark ${what}\n`)
 

@@ -33,4 +33,4 @@ function trace(context: TestContext, durability: 'strict' | 'relaxed') {
   return readTrace(readFileSync(file, 'utf8'))
 }
 
-/** Present and allowed: in some containers it is only the first. */
+/** Some containers have strace but do not permit it. */

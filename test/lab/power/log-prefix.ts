@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** What can never change once it is written, row by row. */
+/** Rows that never change once they are written. */
 export type LogRows = Map<string, string>
 
 const LOGS = {
@@ -9,7 +9,7 @@ const LOGS = {
   messages: `select conversation_id || ':' || position as place, id || role || body as row from messages`,
 }
 
-/** The log in a home as it is on disk, which stays as it is; empty where the first start was lost too. Throws where it does not open. */
+/** Reads the log of a home without changing it; empty if the first start was lost, too. Throws if it does not open. */
 export function readLog(home: string): LogRows {
   const database = new DatabaseSync(join(home, 'holdfast.db'), { readOnly: true })
   try {
@@ -31,16 +31,16 @@ export function readLog(home: string): LogRows {
   }
 }
 
-/** The later log must hold everything of the earlier one, in the same form. */
+/** The later log must contain every row of the earlier one, unchanged. */
 export function checkPrefix(earlier: LogRows, later: LogRows): string[] {
   return [...earlier].flatMap(([place, row]) => {
     const now = later.get(place)
-    if (now === undefined) return [`${place} was there and is gone`]
+    if (now === undefined) return [`${place} was stored and is gone`]
     return now === row ? [] : [`${place} was ${row} and is ${now}`]
   })
 }
 
-/** Numbers without a hole: events of a run from 1, messages of a conversation from 0. */
+/** Numbers have no gaps: events of a run from 1, messages of a conversation from 0. */
 export function checkDense(rows: LogRows): string[] {
   const numbers = Map.groupBy(rows.keys(), (place) => place.slice(0, place.lastIndexOf(':')))
   return [...numbers].flatMap(([log, places]) => {

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-power-'))
 const home = join(folder, 'home')
 let wal: Wal
 
-/** A process under load in strict mode, killed in the middle: what it leaves is what the disk would have. */
+/** Kills a process under load in strict mode: its files are what a disk would hold after a power loss. */
 before(async () => {
   const effects = join(folder, 'effects.jsonl')
   const life = startLife({ home, effects, seed: 1, conversations: 3, durability: 'strict', onReport: () => {} })
@@ -85,7 +85,7 @@ test('wherever the log was cut, a new process ends every run', async () => {
       })
       try {
         const { store } = app.context.deps
-        // Runs behind an approval stay queued until a person answers; everything else ends by itself.
+        // Runs queued behind an approval wait for an answer; every other run ends by itself.
         const isQuiet = async () =>
           (await store.runs.list(app.context.organizationId, { statuses: ['running'] }, { limit: 1 })).length === 0
         while (!(await isQuiet())) await sleep(10)
@@ -99,7 +99,7 @@ test('wherever the log was cut, a new process ends every run', async () => {
 const cutAt = <T>(length: number, work: (cut: string) => Promise<T>): Promise<T> =>
   withCutHome({ home, wal: wal.bytes.subarray(0, length) }, work)
 
-/** What was cut is what matters here; waiting for the disk again would only take time. */
+/** Relaxed durability: the cut is the test, and waiting for fsync again would only take time. */
 const environmentOf = (cut: string) => ({ HOLDFAST_HOME: cut, HOLDFAST_DURABILITY: 'relaxed' })
 
 async function violationsIn(cut: string): Promise<unknown[]> {

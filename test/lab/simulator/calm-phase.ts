@@ -8,16 +8,16 @@ import { cancelRun } from '../../../src/service/runs/runs.ts'
 import { watchRun } from '../../../src/service/runs/watch-run.ts'
 import { ask, type SimulatedClientDeps } from './clients.ts'
 
-/** A cancel is carried out within this long when nothing is wrong; the slow tool would go on for seconds. */
+/** Maximum duration of a cancel without faults; the slow tool alone takes seconds. */
 const CANCEL_MS = 1_500
-/** Anything a client asks for is done within this long when nothing is wrong. */
+/** Maximum duration of any operation without faults. */
 const DONE_MS = 30_000
 
 type CalmScenario = { key: string; parts: SimulatedClientDeps }
 
 /**
- * After the storm: nothing goes wrong any more and everything is quiet, so everything has to be exact. Whatever the day
- * has left behind (a lost lease, a full queue, a stale memory) must not show.
+ * After the faults: nothing fails and no run is open, so every result must be exact. Leftovers of the day (a lost lease,
+ * a full queue, a stale cache) must have no effect.
  */
 export async function runCalmPhase(parts: SimulatedClientDeps): Promise<void> {
   const { kernel, name } = parts
@@ -41,7 +41,7 @@ async function plainTurn({ key, parts }: CalmScenario): Promise<void> {
   await expectEnd(runId, parts, { stopReason: 'end_turn', within: DONE_MS })
   await reading
   const again = await say(`${key} look+look once again`, parts)
-  if (again !== runId) parts.checker.violate(`I8 ${key} was sent again and opened ${again} beside ${runId}`)
+  if (again !== runId) parts.checker.violate(`I8 ${key} was sent again and opened ${again} besides ${runId}`)
 }
 
 async function cancelledTurn({ key, parts }: CalmScenario): Promise<void> {
@@ -89,17 +89,17 @@ async function cancelledWaiting({ key, parts }: CalmScenario): Promise<void> {
   await expectEnd(runId, parts, { stopReason: 'cancelled', within: CANCEL_MS })
 }
 
-/** Room is asked for behind a turn that is under way, and the turn after it goes on as if nothing had been. */
+/** A compaction is requested during a turn, and the following turn is not affected. */
 async function compactedTurn({ key, parts }: CalmScenario): Promise<void> {
   const { kernel, conversation, checker } = parts
   const before = await say(`${key} look once`, parts)
   const task = kernel.chance(0.7) ? ('compact' as const) : ('reset' as const)
   const made = await ask(parts, task, (context) => changeContext({ ...conversation, task }, context))
   const after = await say(`${key}-after look`, parts)
-  if (made === 'no-answer') return checker.violate(`I13 a ${task} got no answer in fair weather`)
+  if (made === 'no-answer') return checker.violate(`I13 a ${task} got no answer without faults`)
   if (before) await expectEnd(before, parts, { stopReason: 'end_turn', within: DONE_MS })
   if (made !== 'refused' && !(await waitUntil(made, parts, { within: DONE_MS, isRight: isSettled })))
-    checker.violate(`I13 ${made} has no end ${DONE_MS} ms later, in fair weather`)
+    checker.violate(`I13 ${made} has no end ${DONE_MS} ms later, without faults`)
   if (after) await expectEnd(after, parts, { stopReason: 'end_turn', within: DONE_MS })
 }
 
@@ -108,7 +108,7 @@ async function say(text: string, parts: SimulatedClientDeps, policy: 'enqueue' |
   const key = text.split(' ')[0]!
   const request = { ...conversation, content: [{ type: 'text' as const, text }], policy, idempotencyKey: key }
   const sent = await ask(parts, `send ${text} (${policy})`, (context) => sendMessage(request, context))
-  if (sent === 'no-answer') checker.violate(`I13 ${key} got no answer in fair weather`)
+  if (sent === 'no-answer') checker.violate(`I13 ${key} got no answer without faults`)
   if (typeof sent !== 'object') return undefined
   checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
   return sent.runId
@@ -116,7 +116,7 @@ async function say(text: string, parts: SimulatedClientDeps, policy: 'enqueue' |
 
 async function cancel(runId: RunId, parts: SimulatedClientDeps): Promise<void> {
   const cancelled = await ask(parts, `cancel ${runId}`, (context) => cancelRun(runId, context))
-  if (typeof cancelled !== 'object') parts.checker.violate(`I18 a cancel of ${runId} was not answered in fair weather`)
+  if (typeof cancelled !== 'object') parts.checker.violate(`I18 a cancel of ${runId} was not answered without faults`)
 }
 
 async function answerAll(runId: RunId, parts: SimulatedClientDeps): Promise<RunId | undefined> {
@@ -126,7 +126,7 @@ async function answerAll(runId: RunId, parts: SimulatedClientDeps): Promise<RunI
   const verdicts = mine.calls.map(({ callId, digest }) => ({ callId, verdict: 'approve' as const, digest }))
   const next = await ask(parts, `answer ${runId}`, (context) => answerApproval({ runId, verdicts }, context))
   if (next === 'refused' || next === 'no-answer') {
-    parts.checker.violate(`I21 the answer to ${runId} was ${next} in fair weather`)
+    parts.checker.violate(`I21 the answer to ${runId} was ${next} without faults`)
     return undefined
   }
   parts.checker.memory.answered.push({ runId, next })
@@ -135,11 +135,11 @@ async function answerAll(runId: RunId, parts: SimulatedClientDeps): Promise<RunI
 
 async function expectWaiting(runId: RunId, parts: SimulatedClientDeps): Promise<boolean> {
   const run = await waitUntil(runId, parts, { within: DONE_MS, isRight: ({ waiting }) => waiting })
-  if (!run) parts.checker.violate(`I22 ${runId} does not wait for a person within ${DONE_MS} ms`)
+  if (!run) parts.checker.violate(`I22 ${runId} does not wait for approval within ${DONE_MS} ms`)
   return run !== undefined
 }
 
-/** Whichever process a reader asks, the whole stream comes to it while it is made. */
+/** A reader of any process gets the whole stream while it is produced. */
 async function expectStream(runId: RunId, parts: SimulatedClientDeps): Promise<void> {
   const { kernel, checker, anyContext } = parts
   const context = anyContext()
@@ -152,7 +152,7 @@ async function expectStream(runId: RunId, parts: SimulatedClientDeps): Promise<v
     hasEnded ||= chunk.message_type === 'done'
   }
   patience()
-  if (!hasEnded) checker.violate(`I25 a reader of ${runId} saw no end in fair weather`)
+  if (!hasEnded) checker.violate(`I25 a reader of ${runId} saw no end without faults`)
 }
 
 type ExpectedEnd = { stopReason: string; within: number }
@@ -160,9 +160,9 @@ type ExpectedEnd = { stopReason: string; within: number }
 async function expectEnd(runId: RunId, parts: SimulatedClientDeps, { stopReason, within }: ExpectedEnd): Promise<void> {
   const run = await waitUntil(runId, parts, { within, isRight: isSettled })
   const isOverruled = run?.stopReason === 'cancelled' && stopReason === 'end_turn'
-  if (!run) parts.checker.violate(`I13 ${runId} has no end ${within} ms later, in fair weather`)
+  if (!run) parts.checker.violate(`I13 ${runId} has no end ${within} ms later, without faults`)
   else if (run.stopReason !== stopReason && !isOverruled)
-    parts.checker.violate(`I12 ${runId} ended ${run.stopReason} in fair weather, not ${stopReason}`)
+    parts.checker.violate(`I12 ${runId} ended ${run.stopReason} without faults, not ${stopReason}`)
 }
 
 type Wait = { within: number; isRight(run: Run): boolean }

@@ -20,7 +20,7 @@ export type SimulatedClientDeps = {
   weather: FaultInjector
   checker: Checker
   conversation: { agent: Agent; conversationId: ConversationId }
-  /** A process that is alive right now, if there is one. */
+  /** The context of a live process, if there is one. */
   anyContext(): ServiceContext | undefined
   endsAt: number
 }
@@ -41,7 +41,7 @@ const WORDS = [
   'risky+risky+look',
 ]
 
-/** A client as they are: sends, retries what got no answer, cancels, approves, watches, comes back, and vanishes. */
+/** A realistic client: sends, retries without a response, cancels, approves, watches, reconnects and vanishes. */
 export async function runClient(parts: SimulatedClientDeps): Promise<void> {
   const { kernel, weather, endsAt, name } = parts
   for (let turn = 0; kernel.now() < endsAt; turn++) {
@@ -59,7 +59,7 @@ export async function runClient(parts: SimulatedClientDeps): Promise<void> {
 
 const MODES = ['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'] as const
 
-/** Somebody asks for a summary, or for all of it to be forgotten, whatever is going on in the conversation. */
+/** Requests a summary or a reset, regardless of the state of the conversation. */
 async function makeRoom(parts: SimulatedClientDeps): Promise<void> {
   const { kernel, conversation } = parts
   const task = kernel.chance(0.7) ? ('compact' as const) : ('reset' as const)
@@ -93,7 +93,7 @@ async function send(key: string, parts: SimulatedClientDeps): Promise<RunId | un
     if (sent !== 'no-answer') {
       checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
       runId = sent.runId
-      // Now and then a client that had its answer asks again: a proxy retried, a user pressed twice.
+      // Sometimes a client repeats an answered request: a proxy retried, a user clicked twice.
       if (kernel.chance(0.9)) return runId
     }
     await kernel.delay(kernel.between(100, 2_000))
@@ -125,7 +125,7 @@ async function answer(parts: SimulatedClientDeps): Promise<void> {
       })
       if (next === 'refused') break
       if (next === 'no-answer') continue
-      // Whoever comes after another answer is led to the run that one opened, whatever they say.
+      // After the first answer, every further answer returns the run that it opened.
       if (isMistaken && !checker.memory.answering.has(run.id))
         checker.violate(`I21 an approval of other arguments was accepted for ${run.id}`)
       checker.memory.answered.push({ runId: run.id, next })
@@ -135,7 +135,7 @@ async function answer(parts: SimulatedClientDeps): Promise<void> {
   }
 }
 
-/** Now and then a person was shown an older call than the one that waits. */
+/** Sometimes the user saw an older call than the pending one. */
 function drawVerdicts(calls: PendingApproval['calls'], kernel: Kernel) {
   const isMistaken = kernel.chance(0.1) && calls.length > 0
   const verdicts = calls.map(({ callId, digest }) => {
@@ -163,7 +163,7 @@ export async function watch(runId: RunId, parts: SimulatedClientDeps): Promise<v
         if (hasEnded) checker.violate(`I25 a reader of ${runId} got ${number} after the end`)
         last = number
         if (chunk.message_type === 'done') return 'done'
-        // Readers leave in mid-sentence, not where a write happened to end.
+        // Readers disconnect anywhere, not only where a write ended.
         if (kernel.chance(0.03)) return 'left'
       }
       if (hasEnded && !leave.signal.aborted) checker.observer.reached('resume at the last number')
@@ -177,7 +177,7 @@ export async function watch(runId: RunId, parts: SimulatedClientDeps): Promise<v
   }
 }
 
-/** The answer; or that it was refused, which is an answer too; or that none came. */
+/** The result, `refused` if the request was refused, or `no-answer` if no response came. */
 export async function ask<T>(
   parts: SimulatedClientDeps,
   what: string,

@@ -19,7 +19,7 @@ type SimulatedModelDeps = {
   name: string
 }
 
-/** Says what the message asks for ("once again guarded"), step by step; what goes wrong is the weather's. */
+/** Answers with the calls that the message names ("once again guarded"), step by step; the injector adds faults. */
 export function simulatedModels(parts: SimulatedModelDeps): Models {
   const providers = new Map(['sim', 'spare'].map((provider) => [provider, simulatedProvider(provider, parts)]))
   return { find: (name) => providers.get(name) }
@@ -63,11 +63,11 @@ async function* streamAnswer(
     yield { type: 'failure', failure: { ...refusal, requestId } }
     return
   }
-  // A number of its own on the bill of every answer: what is recorded can be traced to what was said.
+  // Each answer has a unique number in its usage, so that a stored answer can be traced to its request.
   const bill = kernel.between(1_000, 1_000_000_000)
   const said = answerTo(request, wish, { bill, repeatsIds: weather.isOn('provider-nonsense') })
   const parts = spoil(said.parts, line)
-  // Who is asked to go on and says nothing at all has said that this was all.
+  // An empty continuation means that the text was already complete.
   const isMute = !parts.some(({ type }) => type === 'text-delta')
   const text = isMute && wish.kept !== undefined ? wish.kept : said.text
   const cutAt = weather.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
@@ -86,7 +86,7 @@ async function* streamAnswer(
   }
 }
 
-/** What servers really send: repeated or missing ids, broken JSON, tools nobody has. */
+/** Malformed output of real servers: repeated or missing ids, invalid JSON, unknown tools. */
 function malformedPart(part: Part, kernel: Kernel): Part {
   if (part.type === 'call-start')
     return { ...part, ...kernel.pick([{ callId: '' }, { callId: 'same' }, { tool: 'nobody-has-it' }]) }
@@ -94,7 +94,7 @@ function malformedPart(part: Part, kernel: Kernel): Part {
   return part
 }
 
-/** Answers that are none: nothing, only thoughts, or cut off by the output limit. */
+/** Unusable answers: empty, only reasoning, or cut off by the output limit. */
 function spoil(parts: Part[], { kernel, weather, name }: ModelConnection): Part[] {
   const isMute = kernel.chance(0.5)
   const length = kernel.between(1, 4)
@@ -120,7 +120,7 @@ type SimulatedAnswer = {
   text: string
 }
 
-/** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
+/** Each word of the message is one step; `+` joins calls of one answer. After the last word the model ends the turn. */
 function answerTo(
   request: ModelRequest,
   wish: ParsedPrompt,
@@ -143,7 +143,7 @@ function answerTo(
     const pieces = piecesOf(text, String(steps))
     return { parts: [...say(pieces), usage, stop], text: pieces.join('') }
   }
-  // Some servers count the calls of each answer from zero, all day long.
+  // Some servers number the calls of each answer from zero.
   const [key] = text.split(' ')
   const prefix = repeatsIds && /[13579]$/.test(key!) ? 'call' : `call-${key}-${steps}-${bill}`
   const calls = tools.flatMap((tool, index): Part[] => [
@@ -162,7 +162,7 @@ const THOUGHT: Part[] = [
 const piecesOf = (text: string, step: string): string[] =>
   Array.from({ length: 4 }, (_, index) => `${text}/${step}/${index} `)
 
-/** What a text that goes on is about stands in its first piece. */
+/** The subject of a continued text is in its first piece. */
 function subjectOf(kept: string): [string, string] {
   const [, text = '', step = ''] = /^(.*?)\/(\d+)\/0 /s.exec(kept) ?? []
   return [text, step]

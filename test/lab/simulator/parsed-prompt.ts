@@ -6,17 +6,17 @@ const EMPTY_ANSWER_PROMPT = /^Your last answer had no text and called no tool\./
 const QUOTED = '\n\nThe latest message, word for word:\n'
 const SUMMARIZE = 'Summarize the conversation you are given'
 
-/** A request as the model of a simulation understands it. */
+/** A model request as the simulated model reads it. */
 export type ParsedPrompt = {
-  /** What a person said last, wherever it stands. */
+  /** The last user message, also if it is quoted in a summary. */
   text: string
-  /** Answers the model sees behind it. */
+  /** Number of answers after it. */
   steps: number
-  /** Text it is to go on with. */
+  /** Partial text that the model is asked to continue. */
   kept?: string
   isNudged: boolean
   isSummary: boolean
-  /** Without the words that are for the model alone. */
+  /** Without prompts for the model alone. */
   messages: readonly MessageBody[]
 }
 

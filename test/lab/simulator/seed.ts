@@ -20,9 +20,9 @@ import { newVendors } from './vendors.ts'
 
 export type SeedOptions = {
   seed: number
-  /** Only these, of what the seed draws: for shrinking. */
+  /** Enables only these of the drawn faults, for shrinking. */
   allow?: ReadonlySet<Fault>
-  /** Just these, whatever the seed draws. */
+  /** Enables exactly these faults instead of the drawn ones. */
   exactly?: ReadonlySet<Fault>
   clients?: number
   durationMs?: number
@@ -42,12 +42,12 @@ export type SeedReport = {
 }
 
 const DURATION_MS = 25_000
-/** After the faults: long enough for a lease to run out, a deaf tool to be given up and an approval to lapse. */
+/** After the faults: long enough for a lease to expire, an unresponsive tool to be aborted and an approval to expire. */
 const REST_MS = 420_000
-/** After an approval has lapsed: time for the run behind it. */
+/** After an approval has expired: time for the run queued behind it. */
 const LAPSE_MS = 60_000
 
-/** One bad day: several processes, several clients, a random mixture of faults, then rest. The seed decides all of it. */
+/** One simulated day: several processes and clients, a random mixture of faults, then a calm phase. All from the seed. */
 export async function runSeed({
   seed,
   allow,
@@ -106,9 +106,9 @@ export async function runSeed({
     processes.push(await startProcess({ name, ...deps, nights: () => nights, onDeath }))
   }
   const fail = (fault: unknown) => {
-    // A process that cannot start because the store is having a bad moment is started again, as a supervisor would.
+    // A process that cannot start because of a store error is started again, as a supervisor would do.
     if (fault instanceof Error && fault.name === 'StorageError') kernel.after(500, () => void boot().catch(fail))
-    else violations.push(`a fault of our own: ${fault instanceof Error ? fault.stack : fault}`)
+    else violations.push(`an internal error: ${fault instanceof Error ? fault.stack : fault}`)
   }
   const anyContext = () => {
     const alive = processes.filter((process) => process.isAlive)
@@ -135,11 +135,11 @@ export async function runSeed({
   kernel.log('the faults are over')
   for (const each of processes) each.setClockRight()
   if (await waitUntilQuiet(kernel, bare, durationMs + REST_MS)) {
-    // Somebody logs in again where a token was lost, and every cooldown comes to its end.
+    // A lost token is replaced by a new login, and every cooldown ends.
     if (setup.login !== 'none') await whenOver(kernel, logins.logIn(store!), 1)
     nights = Math.max(0, checker!.lastCooldown() - EPOCH - kernel.now() + 1)
     kernel.log(`a night of ${nights} ms passes`)
-    // A token that could not be renewed is not tried again for a minute.
+    // A failed token renewal is not retried for a minute.
     await kernel.run(kernel.now() + (setup.login === 'none' ? 3 * HEARTBEAT_MS : 60_000))
     kernel.log('the evening begins')
     checker!.startCalmPhase()
@@ -147,7 +147,7 @@ export async function runSeed({
     await whenOver(kernel, evening, 1_000)
     await waitUntilQuiet(kernel, bare, kernel.now() + REST_MS, nights)
   }
-  if (kernel.isExhausted()) checker!.violate('I13 something goes round in circles: the day has too many events')
+  if (kernel.isExhausted()) checker!.violate('I13 endless loop: the day has too many events')
   await whenOver(kernel, checkAtEnd(), 1)
   for (const each of processes) each.kill('the day is over')
   process.off('unhandledRejection', fail)
@@ -174,19 +174,19 @@ export async function runSeed({
   }
 }
 
-/** Half of the time in step with the heartbeats of those that started together, so that they race for the same runs. */
+/** Half of the restarts coincide with the heartbeats of other processes, so that they race for the same runs. */
 function restartDelay(kernel: Kernel): number {
   const delay = kernel.between(50, 4_000)
   return kernel.chance(0.5) ? delay : HEARTBEAT_MS - (kernel.now() % HEARTBEAT_MS)
 }
 
-/** Lets time pass until nothing is open any more, and then some: what is late must have its chance to do harm. */
+/** Lets time pass until no run is open, and a while longer, so that late events can still do harm. */
 async function waitUntilQuiet(kernel: Kernel, database: DatabaseSync, until: number, nights = 0): Promise<boolean> {
   const open = database.prepare(
     `select 1 from runs where status in ('created', 'running') or waiting = 1
      union all select 1 from stream_heads where ended = 0`,
   )
-  // A clock that was an hour fast has given an approval an hour more.
+  // A fast clock has given an approval a later expiry.
   const lapse = database.prepare('select max(expires_at) as at from runs where waiting = 1')
   const isLate = () => kernel.now() >= Math.max(until, Number(lapse.get()?.at ?? 0) - EPOCH - nights + LAPSE_MS)
   for (let quiet = 0; !isLate() && !kernel.isExhausted(); ) {
@@ -249,7 +249,7 @@ async function injectTrouble(kernel: Kernel, { weather, processes, durationMs }:
     if (alive.length === 0) continue
     const victim = kernel.pick(alive)
     const trouble = kernel.pick(TROUBLES)
-    // Longer than any lease or approval, short enough that what was dated by it still comes to its end today.
+    // Longer than any lease or approval, and short enough that its timestamps still expire within the day.
     const jump = kernel.pick([-120_000, 120_000, -5_000, 5_000])
     const pause = kernel.chance(0.3) ? kernel.between(500, 9_000) : kernel.between(LEASE_MS, LEASE_MS + 8_000)
     if (!weather.strikes(trouble)) continue

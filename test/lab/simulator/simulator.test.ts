@@ -12,7 +12,7 @@ test(`${SEEDS} simulated days violate no invariant`, async () => {
   const report = await runSeeds({ from: 1, to: SEEDS, repeatEvery: SEEDS })
   assert.deepEqual(report.violations, [])
   assert.equal(report.seeds, SEEDS)
-  assert.ok(report.repeated > 0, 'some were told twice')
+  assert.ok(report.repeated > 0, 'some seeds were run twice')
 })
 
 test('every planted bug that a regression names exists', () => {

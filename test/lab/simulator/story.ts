@@ -2,13 +2,13 @@ import type { SeedReport } from './seed.ts'
 
 const ID = /\b(run|message|step|worker|conv|agent)-[0-9a-f]{8}-[0-9a-f-]{27}/g
 const SENT = /^\S+ \S+: send (\S+) .*: ok, it is (run-\S+)$/
-/** What happens to a process happens to every run in it. */
+/** Events of a process concern every run in it. */
 const OF_A_PROCESS = / (is killed|is paused|starts as|the clock of|the faults are over|the evening begins)/
 const NOISE = /fault (store-slow|nudge-lost|nudge-doubled)|commits to \S+: nothing|list approvals/
 
 /**
- * What happened, for a person: names instead of ids, and only what concerns the runs in question and the processes they
- * were in. Without a violation everything but the noise is told.
+ * The story with names instead of ids, reduced to the violating runs and their processes. Without a violation everything
+ * but the noise is included.
  */
 export function storyLines({ story, violations, conversations }: SeedReport): string[] {
   const runs = new Set(violations.flatMap((text) => text.match(ID) ?? []).filter((id) => id.startsWith('run-')))
@@ -24,7 +24,7 @@ export function storyLines({ story, violations, conversations }: SeedReport): st
     const isNeighbor = place?.some((id) => line.includes(id) && / claims | takes over /.test(line))
     return concerns || isNeighbor || OF_A_PROCESS.test(line) || line.includes('VIOLATION')
   })
-  // A fault is told where it struck a process that had the run in hand.
+  // Include faults of processes that held one of the runs.
   const faults = story.filter(
     (line) => line.includes(' fault ') && !NOISE.test(line) && [...processes].some((name) => line.endsWith(` ${name}`)),
   )
@@ -37,7 +37,7 @@ export const nameIdsIn = (text: string, story: readonly string[]): string => {
   return text.replace(ID, (id) => names.get(id) ?? id)
 }
 
-/** A run is named after the message that opened it; what nobody sent is numbered. */
+/** A run is named after the message that opened it; other ids are numbered. */
 function nameIds(story: readonly string[]): Map<string, string> {
   const names = new Map<string, string>()
   for (const line of story) {

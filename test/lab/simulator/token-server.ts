@@ -5,7 +5,7 @@ import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Vendors } from './vendors.ts'
 
-/** Who asks the token endpoint: answers reach it only while it lives, and not while it is paused. */
+/** A client of the token endpoint: responses reach it only while it is alive and not paused. */
 export type TokenClient = {
   name: string
   readonly isAlive: boolean
@@ -15,7 +15,7 @@ export type TokenClient = {
 }
 
 export type TokenServer = {
-  /** Each process has an address of its own to ask, so that the server knows who did. */
+  /** Each process has its own endpoint address, so that the server can identify it. */
   flowsFor(client: TokenClient): FlowOverrides
   close(): void
 }
@@ -24,20 +24,20 @@ type TokenServerDeps = {
   kernel: Kernel
   weather: FaultInjector
   vendors: Vendors
-  /** A refresh token was shown. */
+  /** Called when a refresh token is used. */
   shown(token: string, client: TokenClient): void
-  /** Nobody will ever hear what it was exchanged for. */
+  /** Called when the response with the new tokens is lost. */
   lost(token: string): void
 }
 
 export const FLOW = 'generic'
 
-// Loading takes real time; on the virtual clock it must be there already, or a day would not repeat.
+// Load the module now: loading takes real time, and a seed would not be repeatable.
 await loadUndici()
 
 /**
- * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token that was shown is
- * used, whether or not the answer arrives.
+ * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token counts as used
+ * whether or not the response arrives.
  */
 export function openTokenServer({ kernel, weather, vendors, shown, lost }: TokenServerDeps): TokenServer {
   const clients = new Map<string, TokenClient>()

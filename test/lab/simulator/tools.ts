@@ -7,13 +7,13 @@ import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Observer } from './unreliable-store.ts'
 
-/** What really happened, counted where no process can forget it. */
+/** Effects of tools, recorded outside of the processes. */
 export type Outside = {
-  /** Each execution that began; answers with its place in the order of things. */
+  /** Records the start of an execution and returns its sequence number. */
   begun(tool: string, context: ToolContext, process: string): number
   over(begunAt: number): void
   effect(tool: string, context: ToolContext, execution: { begunAt: number; process: string }): void
-  /** What a verifiable tool can see. */
+  /** Lets a verifiable tool check whether its effect happened. */
   hasHappened(key: string): boolean
 }
 
@@ -38,10 +38,10 @@ export const KINDS: Kind[] = [
   { name: 'slow', effects: 'none', parallel: false, needsApproval: false },
 ]
 
-/** So long that a cancel which does not reach it is seen. */
+/** Long enough to detect a cancel that does not reach the tool. */
 const SLOW_MS = 12_000
 
-/** A wish whose calls kill every process that runs them: one of each client's. */
+/** One message of each client has calls that kill every process that runs them. */
 const isPoison = (input: unknown): boolean => /^c\d+-2 /.test(String((input as { wish?: string }).wish))
 
 export const simulatedTools = (parts: SimulatedToolDeps): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))

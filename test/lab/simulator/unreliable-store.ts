@@ -10,11 +10,11 @@ import type { Kernel } from './kernel.ts'
 import type { ParsedPrompt } from './parsed-prompt.ts'
 import type { PoolView } from './pool-check.ts'
 
-/** Who is told of every commit, in the moment it happens and before its writer hears of it. */
+/** Notified of every commit when it happens, before its writer gets the result. */
 export type Observer = {
   appended(process: string, append: Append): Promise<void>
   changed(runId: RunId): Promise<void>
-  /** A process looks for runs of dead workers, and what it found. */
+  /** A process looks for runs of dead workers, and the run it found. */
   recovering(process: string): void
   recovered(process: string, claim: Claim | undefined): void
   /** A process took a queued run. */
@@ -24,11 +24,11 @@ export type Observer = {
   handedBack(process: string, runId: RunId, fence: number): void
   /** A process registers under this worker id. */
   beats(process: string, workerId: WorkerId): void
-  /** A process asks a model; the answer is how the vendor names the request. */
+  /** A process calls a model; returns the request id of the vendor. */
   asked(ask: ModelCall): string
-  /** The model said an answer to its end; the number is on the bill, and the text is all that was to be said. */
+  /** The model completed an answer: `bill` identifies it in the usage, `text` is its full text. */
   answered(bill: number, text: string): void
-  /** What a pool is made of at this moment, and what a process chose from it after it had looked. */
+  /** The members of a pool now, and the choice that a process made from it. */
   viewPool(provider: string): PoolView
   chose(process: string, chosen: Chosen): void
   reached(state: string): void
@@ -41,7 +41,7 @@ export type ModelCall = {
   request: ModelRequest
   prompt: ParsedPrompt
   grant?: Grant
-  /** By the clock of the process. */
+  /** On the clock of the process. */
   at: number
 }
 
@@ -66,7 +66,7 @@ const BEFORE: [Fault, StorageFault][] = [
   ['store-full', 'full'],
 ]
 
-/** The real store behind a network and a disk that have bad days: calls take time, fail before, and fail after. */
+/** The real store behind an unreliable network and disk: calls take time, fail before and fail after the commit. */
 export function unreliableStore(store: Store, place: UnreliableProcess): Store {
   const { observer, name } = place
   const wrap = <T extends object>(room: string, methods: T): T => {
@@ -148,7 +148,7 @@ export function unreliableStore(store: Store, place: UnreliableProcess): Store {
   }
 }
 
-/** A nudge is only a nudge: chunks fail before they are written, and take their time. */
+/** The chunk store with delays, and with errors before a write. */
 export function unreliableChunks(chunks: ChunkStore, place: UnreliableProcess): ChunkStore {
   const { kernel, weather, life } = place
   const append: ChunkStore['append'] = async (appends) => {
@@ -193,6 +193,6 @@ function withFaults(method: string, work: Method, place: UnreliableProcess): Met
 const READS = /\.(get|getAnywhere|list|read|steps|expired|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage)$/
 const isWrite = (method: string) => !READS.test(method)
 
-/** Time passes in the world; the process may be paused or dead when it is over. */
+/** Lets virtual time pass; afterwards the process may be paused or dead. */
 const pass = ({ kernel, inside }: UnreliableProcess, ms: number): Promise<void> =>
   new Promise((resolve) => kernel.after(ms, () => inside(resolve)))

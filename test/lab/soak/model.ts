@@ -5,7 +5,7 @@ import type { Tool } from '../../../src/ports/tool.ts'
 import { lastInput, sinceInput } from '../../../src/providers/scripted/current-turn.ts'
 import { defineTool, success } from '../../../src/tools/define-tool.ts'
 
-/** What is asked of the model, and how often. */
+/** Scenarios for the model, with their weights. */
 export const SCENARIOS = {
   plain: 30,
   tools: 14,
@@ -13,7 +13,7 @@ export const SCENARIOS = {
   guarded: 10,
   long: 12,
   huge: 3,
-  /** The first target fails for good; the second answers. */
+  /** The first target always fails; the second answers. */
   fallback: 6,
   /** Both fail. */
   broken: 4,

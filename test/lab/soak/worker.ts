@@ -8,9 +8,9 @@ import { startTraffic } from './clients.ts'
 import { soakModel, soakTools } from './model.ts'
 import { percentile } from './sample.ts'
 
-/** The server of a soak: runs agents on a real home under mixed traffic, and says how it is doing. */
+/** The server of a soak: runs agents on a real home under mixed traffic and reports samples. */
 const { SOAK_SEED = '1', SOAK_SAMPLE_MS = '2000' } = process.env
-/** A full collection holds the loop for some 50 ms: often enough to see a leak, seldom enough to spoil no percentile. */
+/** A full collection blocks the loop for about 50 ms: frequent enough to see a leak, too rare to affect percentiles. */
 const SAMPLES_PER_COLLECTION = 5
 const tell = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
 
@@ -72,13 +72,13 @@ function sample(): void {
   delay.reset()
 }
 
-/** Garbage comes and goes; what survives a full collection is what a leak would show in. */
+/** The heap after a full collection: a leak shows there. */
 function collect(): number {
   globalThis.gc?.()
   return process.memoryUsage().heapUsed
 }
 
-/** Where the system does not tell, the curve is flat at zero. */
+/** Zero where the system does not list open files. */
 function openFiles(): number {
   return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0
 }
