@@ -102,16 +102,16 @@ async function killOverHttp(): Promise<number> {
   const database = values.database === 'postgres' ? 'postgres' : 'sqlite'
   const report = await runKillsOverHttp({ kills, seed: numberOf('from', values.from), database })
   const { recoveries, violations, ...counts } = report
-  const told = { database, ...counts, recoveries: recoveries.length, violations }
+  const summary = { database, ...counts, recoveries: recoveries.length, violations }
   const [p50, p99] = [percentile(recoveries, 0.5), percentile(recoveries, 0.99)]
-  console.log(JSON.stringify({ ...told, recovery_p50_ms: p50, recovery_p99_ms: p99 }))
+  console.log(JSON.stringify({ ...summary, recovery_p50_ms: p50, recovery_p99_ms: p99 }))
   return violations.length === 0 ? 0 : 1
 }
 
 function write(report: LabReport, isLong: boolean): void {
   mkdirSync(REPORT, { recursive: true })
-  const told = { ...summaryOf(report), complaints: complaintsOf(report, { isLong }), ...report }
-  writeFileSync(join(REPORT, 'report.json'), `${JSON.stringify(told, undefined, 2)}\n`)
+  const output = { ...summaryOf(report), complaints: complaintsOf(report, { isLong }), ...report }
+  writeFileSync(join(REPORT, 'report.json'), `${JSON.stringify(output, undefined, 2)}\n`)
   writeFileSync(join(REPORT, 'index.html'), pageOf(report, { isLong }))
 }
 

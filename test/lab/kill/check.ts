@@ -123,24 +123,24 @@ function checkEffects(effects: Effect[], records: Map<string, CheckedRun>): stri
   const counts = new Map<string, number>()
   const keys = new Map<string, Set<string>>()
   for (const { tool, callId, key, runId } of effects) {
-    const place = `${tool} ${runId} ${callId}`
-    counts.set(place, (counts.get(place) ?? 0) + 1)
-    keys.set(place, (keys.get(place) ?? new Set()).add(key))
+    const execution = `${tool} ${runId} ${callId}`
+    counts.set(execution, (counts.get(execution) ?? 0) + 1)
+    keys.set(execution, (keys.get(execution) ?? new Set()).add(key))
   }
-  const twice = [...counts].filter(([place, count]) => count > 1 && !place.startsWith('again '))
+  const twice = [...counts].filter(([execution, count]) => count > 1 && !execution.startsWith('again '))
   const rekeyed = [...keys].filter(([, used]) => used.size > 1)
   const recorded = [...records.values()].flatMap(({ run, events }) =>
     events.flatMap(({ event }) =>
       event.type === 'tool-ended' && event.outcome.status === 'success' ? [`${run.id} ${event.outcome.callId}`] : [],
     ),
   )
-  const happened = new Set([...counts.keys()].map((place) => place.split(' ').slice(1).join(' ')))
+  const happened = new Set([...counts.keys()].map((execution) => execution.split(' ').slice(1).join(' ')))
   return [
-    ...twice.map(([place, count]) => `${place} took effect ${count} times`),
-    ...rekeyed.map(([place]) => `${place} was executed under two keys`),
+    ...twice.map(([execution, count]) => `${execution} took effect ${count} times`),
+    ...rekeyed.map(([execution]) => `${execution} was executed under two keys`),
     ...recorded
-      .filter((place) => !happened.has(place))
-      .map((place) => `${place} is recorded as done and never happened`),
+      .filter((execution) => !happened.has(execution))
+      .map((execution) => `${execution} is recorded as done and never happened`),
   ]
 }
 
@@ -148,12 +148,12 @@ type StreamParts = { context: ServiceContext; chunks: 'all-kept' | 'may-be-lost'
 
 /** A chunk a watcher saw is still there under its number, and every stream has one end, last. */
 async function checkStreams(
-  told: WorkerReport[],
+  reports: WorkerReport[],
   records: Map<string, CheckedRun>,
   parts: StreamParts,
 ): Promise<string[]> {
   const seen = Map.groupBy(
-    told.filter(({ what }) => what === 'saw'),
+    reports.filter(({ what }) => what === 'saw'),
     ({ runId }) => runId!,
   )
   const violations: string[] = []

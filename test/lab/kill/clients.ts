@@ -40,13 +40,13 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
   const fraction = seededFraction(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
 
-  const places = await preparePlaces()
+  const conversations = await prepareConversations()
   report('ready')
-  await Promise.all(places.map((place, index) => talk(place, index)))
+  await Promise.all(conversations.map((conversation, index) => talk(conversation, index)))
   await waitUntilQuiet()
   report('idle')
 
-  async function preparePlaces(): Promise<ClientConversation[]> {
+  async function prepareConversations(): Promise<ClientConversation[]> {
     const shared = Array.from({ length: load.conversations }, (_, index) => `lab ${index}`)
     const own = Array.from({ length: load.ownConversations }, (_, index) => `life ${seed} ${index}`)
     const prepared: ClientConversation[] = []
@@ -61,11 +61,11 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
   }
 
   /** One client: sends messages one after the other, watches, and sometimes cancels or retries. */
-  async function talk(place: ClientConversation, index: number): Promise<void> {
+  async function talk(conversation: ClientConversation, index: number): Promise<void> {
     for (let turn = 0; !draining.aborted; turn++) {
       const key = `${seed}-${index}-${turn}`
       await tolerate(async () => {
-        const runId = await send(place, { key, text: `${key} ${pick(SCENARIOS)}` })
+        const runId = await send(conversation, { key, text: `${key} ${pick(SCENARIOS)}` })
         if (fraction() < 0.2) await cancel(runId)
         else await watch(runId)
       })
@@ -110,7 +110,7 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
   }
 
   /**
-   * Ends a watch that lasts too long. A watch that still waits seconds after the stored end of the run is hung, which is a
+   * Ends a watch that lasts too long. A watch that still waits seconds after the stored end of the run is a
    * fault; a process that was paused or disconnected may not have been notified.
    */
   async function losePatience(runId: RunId, over: AbortController): Promise<void> {

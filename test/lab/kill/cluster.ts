@@ -18,15 +18,15 @@ const POLL_MS = 50
 export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; seed: number }) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-cluster-'))
   const effects = join(folder, 'effects.jsonl')
-  const told: WorkerReport[] = []
+  const reports: WorkerReport[] = []
   const lives: Life[] = []
   let started = 0
 
   return {
-    told,
+    reports,
     /** Starts a process with its own home; `url` if it connects through a proxy. */
-    start(place: number, { url = databaseUrl, killAt }: { url?: string; killAt?: string } = {}): Life {
-      const home = join(folder, String(place))
+    start(index: number, { url = databaseUrl, killAt }: { url?: string; killAt?: string } = {}): Life {
+      const home = join(folder, String(index))
       mkdirSync(home, { recursive: true })
       const life = startLife({
         home,
@@ -38,7 +38,7 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
         seed: seed * 10_000 + started++,
         // With relaxed durability a crash of PostgreSQL would lose acknowledged writes.
         durability: 'strict',
-        onReport: (line) => told.push(line),
+        onReport: (line) => reports.push(line),
       })
       lives.push(life)
       return life
@@ -71,7 +71,7 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
       )
       await Promise.all(living.map((life) => life.endsWithin(15_000)))
       await this.close()
-      const check = await checkAfterKills({ home: join(folder, '0'), effects, reports: told, databaseUrl, chunks })
+      const check = await checkAfterKills({ home: join(folder, '0'), effects, reports, databaseUrl, chunks })
       return { ...check, violations: [...restless.flat(), ...check.violations] }
     },
     async close() {

@@ -8,9 +8,9 @@ export type CommittedRow = { run: string; seq: number; type: string; commit: str
 const ROWS = `select runs.id as run, events.seq as seq, events.type as type, events.commit_id as "commit"
   from events join runs on runs.number = events.run_number order by events.run_number, events.seq`
 
-export async function readCommits(place: { home: string; databaseUrl?: string }): Promise<CommittedRow[]> {
-  if (place.databaseUrl) return query(place.databaseUrl, ROWS)
-  const database = new DatabaseSync(join(place.home, 'holdfast.db'), { readOnly: true })
+export async function readCommits(location: { home: string; databaseUrl?: string }): Promise<CommittedRow[]> {
+  if (location.databaseUrl) return query(location.databaseUrl, ROWS)
+  const database = new DatabaseSync(join(location.home, 'holdfast.db'), { readOnly: true })
   try {
     return database.prepare(ROWS).all() as CommittedRow[]
   } finally {

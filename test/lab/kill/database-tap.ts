@@ -3,8 +3,8 @@ import pg from 'pg'
 import type { Trap } from './kill-point.ts'
 
 /**
- * The app does not expose its chunk store or its connections, so this wraps the drivers below it, `node:sqlite` and `pg`,
- * inside the worker process.
+ * The app does not expose its chunk store or its connections, so this wraps the drivers below it, `node:sqlite` and
+ * `pg`, inside the worker process.
  */
 export type DatabaseTap = {
   /** Simulates a full disk: the database cannot grow by a page. */
@@ -19,9 +19,9 @@ export function tapDatabases(trap: Trap): DatabaseTap {
   const prepare = DatabaseSync.prototype.prepare
   DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string) {
     const statement = prepare.call(this, sql)
-    const place = this.location() ?? ''
-    if (place.endsWith('holdfast.db')) truths.add(this)
-    return place.endsWith('chunks.db') && isWrite(sql) ? trapRun(statement, trap) : statement
+    const file = this.location() ?? ''
+    if (file.endsWith('holdfast.db')) truths.add(this)
+    return file.endsWith('chunks.db') && isWrite(sql) ? trapRun(statement, trap) : statement
   }
   tapPostgres(trap)
   return {

@@ -24,9 +24,9 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
   const effects = join(folder, 'effects.jsonl')
   mkdirSync(home)
   const takeAway = filling.prepare(home)
-  const told: WorkerReport[] = []
+  const reports: WorkerReport[] = []
   const begin = (life: number) =>
-    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onReport: (line) => told.push(line) })
+    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onReport: (line) => reports.push(line) })
   let life = begin(0)
   try {
     await need(life, 'watched')
@@ -40,14 +40,14 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
       life = begin(1)
       await need(life, 'ready')
     } else filling.makeRoom(life, home)
-    const toldWhileFull = told.length
+    const reportsWhileFull = reports.length
     await need(life, 'watched', life.now())
     life.order('drain')
     await need(life, 'idle')
     if (!(await life.endsWithin(10_000))) throw new Error(`the process did not close: ${life.errors()}`)
     await life.kill()
     // A chunk is stored before it is sent: while the disk is full, watchers of an ended run wait.
-    const binding = told.filter(({ what }, index) => what !== 'hung' || index >= toldWhileFull)
+    const binding = reports.filter(({ what }, index) => what !== 'hung' || index >= reportsWhileFull)
     return { refusal, check: await checkAfterKills({ home, effects, reports: binding }) }
   } finally {
     await life.kill()
@@ -109,10 +109,10 @@ function fillWith(file: string): void {
 }
 
 function mayMount(): boolean {
-  const place = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
-  const isAllowed = works('mount', '-t', 'tmpfs', '-o', 'size=65536', 'holdfast-lab', place)
-  if (isAllowed) execFileSync('umount', [place])
-  rmSync(place, { recursive: true })
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
+  const isAllowed = works('mount', '-t', 'tmpfs', '-o', 'size=65536', 'holdfast-lab', folder)
+  if (isAllowed) execFileSync('umount', [folder])
+  rmSync(folder, { recursive: true })
   return isAllowed
 }
 

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * `through` forwards at once, `delay` later, `slow` a few bytes at a time. `half-open` drops the data of both sides while
- * both consider the connection open.
+ * `through` forwards at once, `delay` later, `slow` a few bytes at a time. `half-open` drops the data of both sides
+ * while both consider the connection open.
  */
 export type ProxyMode = 'through' | 'delay' | 'slow' | 'half-open'
 
 export type FaultProxy = {
   url: string
-  set(weather: ProxyMode): void
+  set(mode: ProxyMode): void
   /** Cuts every open connection. New ones are accepted. */
   cut(): void
   close(): Promise<void>
@@ -23,7 +23,7 @@ const SLOW_MS = 5
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let weather: ProxyMode = 'through'
+  let mode: ProxyMode = 'through'
 
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
@@ -50,9 +50,9 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     let before: Promise<void> = Promise.resolve()
     return (data: Buffer) => {
       // A connection that lost bytes never forwards again.
-      if (weather === 'half-open') from.removeAllListeners('data').resume()
+      if (mode === 'half-open') from.removeAllListeners('data').resume()
       else {
-        const now = weather
+        const now = mode
         before = before.then(() => DELIVERY[now](data, to))
       }
     }
@@ -65,7 +65,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     url: url.href,
     set(next) {
-      weather = next
+      mode = next
     },
     cut() {
       for (const socket of sockets) socket.destroy()

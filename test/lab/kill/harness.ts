@@ -18,8 +18,8 @@ export type KillReport = {
   runs: number
   effects: number
   /**
-   * Milliseconds until every interrupted run continued: on SQLite from the start of the next process, on PostgreSQL from
-   * the kill, including the expiry of the lease.
+   * Milliseconds until every interrupted run continued: on SQLite from the start of the next process, on PostgreSQL
+   * from the kill, including the expiry of the lease.
    */
   recoveries: number[]
   violations: string[]
@@ -68,7 +68,7 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
   const effects = join(home, 'effects.jsonl')
   const fraction = seededFraction(seed * 2)
   const nextMethod = newShuffledCycle(KILLABLE_METHODS, fraction)
-  const told: WorkerReport[] = []
+  const reports: WorkerReport[] = []
   const struck: Record<string, number> = {}
   const violations: string[] = []
   const begin = (life: number, killAt?: string) =>
@@ -77,7 +77,7 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
       effects,
       seed: seed * 10_000 + life,
       ...defined({ killAt: killAt || undefined }),
-      onReport: (line) => told.push(line),
+      onReport: (line) => reports.push(line),
     })
   try {
     for (let kill = 0; kill < kills; kill++) {
@@ -92,20 +92,20 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
     const last = begin(kills)
     await last.hears('ready')
     // On a busy machine every earlier process may have died before it accepted a message.
-    if (!told.some(({ what }) => what === 'accepted')) await last.hears('accepted')
+    if (!reports.some(({ what }) => what === 'accepted')) await last.hears('accepted')
     last.order('drain')
     if (!(await last.hears('idle'))) violations.push(`the last process did not become idle, ${last.ending()}`)
     await last.endsWithin(10_000)
     await last.kill()
-    const { violations: found, ...report } = await checkAfterKills({ home, effects, reports: told })
-    return { kills, struck, recoveries: recoveriesIn(told), ...report, violations: [...violations, ...found] }
+    const { violations: found, ...report } = await checkAfterKills({ home, effects, reports })
+    return { kills, struck, recoveries: recoveriesIn(reports), ...report, violations: [...violations, ...found] }
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-const recoveriesIn = (told: readonly WorkerReport[]): number[] =>
-  told.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
+const recoveriesIn = (reports: readonly WorkerReport[]): number[] =>
+  reports.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
 
 function addCounts(one: Record<string, number>, other: Record<string, number>): Record<string, number> {
   const sum = { ...one }

@@ -6,8 +6,8 @@ export type CheckedServer = { client: Letta; url: string; key: string }
 
 /** Everything a client received over HTTP is still stored, unchanged, and a resume gives exactly the rest. */
 export async function checkOverHttp(witness: Witness, server: CheckedServer): Promise<string[]> {
-  const { finished, readings, told, complaints } = witness
-  const runIds = new Set(told.flatMap(({ runId, next }) => [...(runId ? [runId] : []), ...(next ? [next] : [])]))
+  const { finished, readings, reports, complaints } = witness
+  const runIds = new Set(reports.flatMap(({ runId, next }) => [...(runId ? [runId] : []), ...(next ? [next] : [])]))
   const found = [...complaints]
   const finishedOf = Map.groupBy(finished, ({ runId }) => runId)
   const readingsOf = Map.groupBy(readings, ({ runId }) => runId)

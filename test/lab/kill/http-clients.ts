@@ -9,7 +9,7 @@ export type HttpLoad = {
   url: string
   key: string
   seed: number
-  places: number
+  agents: number
   witness: Witness
   draining: AbortSignal
 }
@@ -35,7 +35,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
   const { url, key, seed, witness, draining } = load
   const fraction = seededFraction(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
-  const tell = (what: string, value: object) => witness.told.push({ what, ...value })
+  const report = (what: string, value: object) => witness.reports.push({ what, ...value })
   // No retries of the client: the harness decides when to reconnect.
   const client = new Letta({ baseURL: url, apiKey: key, maxRetries: 0, timeout: 30_000 })
   /** A typical application: the client retries by itself, without an otid. */
@@ -43,21 +43,21 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
 
   const cancels = new Map<string, Promise<void>>()
 
-  await Promise.all(Array.from({ length: load.places }, (_, place) => talk(place)))
+  await Promise.all(Array.from({ length: load.agents }, (_, index) => talk(index)))
   await Promise.all(cancels.values())
 
-  async function talk(place: number): Promise<void> {
+  async function talk(index: number): Promise<void> {
     const tools = ['once', 'again', 'guarded']
-    const made = { name: `lab ${seed} ${place}`, model: 'lab/model', tools, include_base_tools: false }
+    const made = { name: `lab ${seed} ${index}`, model: 'lab/model', tools, include_base_tools: false }
     const agent = await untilAnswered(() => client.agents.create(made))
     for (let turn = 0; !draining.aborted; turn++) {
-      const key = `${seed}-${place}-${turn}`
-      await say({ agentId: agent.id, key, mode: pick(MODES), wish: pick(SCENARIOS) })
+      const key = `${seed}-${index}-${turn}`
+      await say({ agentId: agent.id, key, mode: pick(MODES), scenario: pick(SCENARIOS) })
     }
   }
 
-  async function say({ agentId, key, mode, wish }: { agentId: string; key: string; mode: Mode; wish: string }) {
-    const content = `${key} ${wish}`
+  async function say({ agentId, key, mode, scenario }: { agentId: string; key: string; mode: Mode; scenario: string }) {
+    const content = `${key} ${scenario}`
     if (mode === 'blocking' && fraction() < 0.3) return sayStubbornly(agentId, content)
     const body = { messages: [{ role: 'user', content, otid: crypto.randomUUID() }] }
     const talk: HttpTurn = { agentId, client, mode, body, key }
@@ -65,7 +65,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
     // A repeated request restarts a run that failed before its first answer; that is not a duplicate.
     if (WELL.includes(ending.reason) && fraction() < 0.15) {
       const again = await follow({ ...talk, mode: pick(MODES) })
-      tell('repeated', { key, runId: ending.runId, next: again.runId })
+      report('repeated', { key, runId: ending.runId, next: again.runId })
     }
     while (ending.reason === 'requires_approval') {
       const { runId } = ending
@@ -74,7 +74,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
       const approvals = await wordFor(agentId)
       if (approvals.length === 0) break
       ending = await follow({ ...talk, mode: pick(MODES), body: { messages: [{ type: 'approval', approvals }] } })
-      tell('answered', { runId, next: ending.runId })
+      report('answered', { runId, next: ending.runId })
     }
   }
 
@@ -83,11 +83,11 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
     try {
       const response: WireValue = await stubborn.agents.messages.create(agentId, { input })
       const runId = response.usage.run_ids[0]
-      tell('accepted', { key: input, runId })
+      report('accepted', { key: input, runId })
       witness.finished.push(...finishedIn(runId, response.messages))
     } catch (fault) {
       const failed = runThatFailed(fault)
-      if (failed) tell('accepted', { key: input, runId: failed })
+      if (failed) report('accepted', { key: input, runId: failed })
       else if (!isLost(fault)) throw fault
     }
     await untilQuiet(agentId)
@@ -98,8 +98,8 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
     const known: { runId?: string } = {}
     const accepted = (runId: string) => {
       if (known.runId === runId) return
-      if (known.runId) tell('repeated', { key: talk.key, runId: known.runId, next: runId })
-      else tell('accepted', { key: talk.key, runId })
+      if (known.runId) report('repeated', { key: talk.key, runId: known.runId, next: runId })
+      else report('accepted', { key: talk.key, runId })
       known.runId = runId
       if (fraction() < 0.15) cancels.set(runId, cancelSoon(talk.agentId, runId))
     }
@@ -140,9 +140,9 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
       case 'step stream':
       case 'token stream':
       case 'background': {
-        const wishes = { streaming: true, stream_tokens: mode !== 'step stream', background: mode === 'background' }
+        const streaming = { streaming: true, stream_tokens: mode !== 'step stream', background: mode === 'background' }
         return read({ accepted, known }, (tries) =>
-          client.agents.messages.create(agentId, { ...body, ...wishes } as never, retryOf(attempt + tries)),
+          client.agents.messages.create(agentId, { ...body, ...streaming } as never, retryOf(attempt + tries)),
         )
       }
     }
@@ -180,7 +180,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
       if (stops.length > 1) witness.complaints.push(`${known.runId} had ${stops.length} ends`)
       if (stops[0] && known.runId) {
         witness.readings.push({ runId: known.runId, events })
-        if (stops[0] !== 'error') tell('watched', { runId: known.runId, reason: stops[0] })
+        if (stops[0] !== 'error') report('watched', { runId: known.runId, reason: stops[0] })
         if (stops[0] === 'end_turn') witness.finished.push(...finishedIn(known.runId, lastsOf(events)))
         return { runId: known.runId, reason: stops[0] }
       }
@@ -200,8 +200,8 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
   async function cancelSoon(agentId: string, runId: string): Promise<void> {
     await sleep(fraction() * 30)
     try {
-      const told = await client.agents.messages.cancel(agentId, { run_ids: [runId] })
-      if (told[runId] === 'cancelled') tell('cancelled', { runId })
+      const statuses = await client.agents.messages.cancel(agentId, { run_ids: [runId] })
+      if (statuses[runId] === 'cancelled') report('cancelled', { runId })
     } catch (fault) {
       if (!isLost(fault) && !(fault instanceof APIError && fault.status === 409)) throw fault
     }
@@ -274,7 +274,7 @@ function isLost(fault: unknown): boolean {
 /** The run that failed, if the error reports one. */
 function runThatFailed(fault: unknown): string | undefined {
   if (!(fault instanceof APIError)) return undefined
-  const told = fault.error as WireValue
-  const isEnd = told?.message_type === 'error_message' || (told?.stop_reason !== undefined && told.run_id !== undefined)
-  return isEnd ? told.run_id : undefined
+  const body = fault.error as WireValue
+  const isEnd = body?.message_type === 'error_message' || (body?.stop_reason !== undefined && body.run_id !== undefined)
+  return isEnd ? body.run_id : undefined
 }

@@ -18,7 +18,7 @@ import { type Life, startLife } from './life.ts'
 
 const WORKER = fileURLToPath(new URL('./http-worker.ts', import.meta.url))
 const KEY = 'the-key-of-the-kill-harness-is-long-enough'
-const PLACES = 6
+const AGENTS = 6
 
 export type HttpKills = { kills: number; seed: number; databaseUrl?: string }
 
@@ -65,7 +65,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
     const url = (await life.hears('ready'))?.url
     if (!url) throw new Error(`the server did not start: ${life.errors()}`)
     port = Number(new URL(url).port)
-    const talking = runHttpClients({ url, key: KEY, seed, places: PLACES, witness, draining: draining.signal }).then(
+    const talking = runHttpClients({ url, key: KEY, seed, agents: AGENTS, witness, draining: draining.signal }).then(
       () => [],
       (fault: Error) => [`a client gave up: ${fault.message}`],
     )
@@ -89,7 +89,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
     life.order('stop')
     if (!(await life.endsWithin(15_000))) violations.push(`the last server did not stop: ${life.errors()}`)
     await life.kill()
-    const parts = { home, effects, reports: witness.told, ...defined({ databaseUrl: databaseUrl || undefined }) }
+    const parts = { home, effects, reports: witness.reports, ...defined({ databaseUrl: databaseUrl || undefined }) }
     const { violations: found, ...report } = await checkAfterKills(parts)
     return { kills, struck, recoveries, ...report, violations: [...violations, ...found] }
   } finally {
@@ -106,8 +106,8 @@ const faultsIn = (life: Life): string[] => {
 }
 
 /** On a busy machine every server but the last may die before it answers a client. */
-async function untilAccepted({ told }: Witness, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !told.some(({ what }) => what === 'accepted')) await sleep(20)
+async function untilAccepted({ reports }: Witness, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !reports.some(({ what }) => what === 'accepted')) await sleep(20)
 }
 
 async function untilIdle(client: Letta): Promise<void> {

@@ -6,7 +6,7 @@ export type Finished = { runId: string; otid: string; type: string; text: string
 
 /** Responses that the clients of all lives received. */
 export type Witness = {
-  told: WorkerReport[]
+  reports: WorkerReport[]
   finished: Finished[]
   /** The numbered events that a reader of this run received, in order. */
   readings: { runId: string; events: WireValue[] }[]
@@ -14,7 +14,7 @@ export type Witness = {
   complaints: string[]
 }
 
-export const newWitness = (): Witness => ({ told: [], finished: [], readings: [], complaints: [] })
+export const newWitness = (): Witness => ({ reports: [], finished: [], readings: [], complaints: [] })
 
 /** Removes the date, which differs between deliveries. */
 export const withoutDate = ({ date: _, ...event }: WireValue): WireValue => event

@@ -42,7 +42,7 @@ export const KILL_MODES: Record<KillMode['type'], (life: Life, way: KillMode) =>
   },
 }
 
-/** A process that was told to stop may exit before it is killed. */
+/** A process that received a stop command may exit before it is killed. */
 export const isAskedToStop = (way: KillMode): boolean =>
   way.type === 'stopped' || (way.type === 'at-call' && way.method === 'runs.handBack')
 

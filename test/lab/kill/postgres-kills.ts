@@ -36,20 +36,20 @@ async function killOneOfTwo(cluster: Cluster, { kills, seed }: { kills: number; 
   const pair = [await ready(cluster.start(0)), await ready(cluster.start(1))]
 
   for (let kill = 0; kill < kills; kill++) {
-    const place = Math.floor(fraction() * 2)
-    await pair[place]!.endsWithin(20 + fraction() * 300)
-    await bury(pair[place]!)
+    const index = Math.floor(fraction() * 2)
+    await pair[index]!.endsWithin(20 + fraction() * 300)
+    await bury(pair[index]!)
 
     // Every second kill is at a call: the next process dies there, if it reaches the call.
     if (fraction() < 0.5 && kill + 1 < kills) {
       const method = KILLABLE_METHODS[Math.floor(fraction() * KILLABLE_METHODS.length)]!
-      const doomed = cluster.start(place, { killAt: chooseKillPoint(method, fraction) })
+      const doomed = cluster.start(index, { killAt: chooseKillPoint(method, fraction) })
       await doomed.hears('ready')
       if (await doomed.endsWithin(400)) struck[method] = (struck[method] ?? 0) + 1
       await bury(doomed)
       kill++
     }
-    pair[place] = await ready(cluster.start(place))
+    pair[index] = await ready(cluster.start(index))
   }
   const times = await Promise.all(takeovers)
   const { violations: found, ...report } = await cluster.finish()

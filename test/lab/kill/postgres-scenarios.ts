@@ -60,8 +60,8 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
     try {
       const { sleeper: far } = await startPair(cluster, proxy.url)
       const silent: string[] = []
-      for (const weather of ['delay', 'slow', 'through'] as const) {
-        proxy.set(weather)
+      for (const mode of ['delay', 'slow', 'through'] as const) {
+        proxy.set(mode)
         for (let cut = 0; cut < 2; cut++) {
           silent.push(...(await withoutProgress([far])))
           proxy.cut()

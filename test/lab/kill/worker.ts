@@ -23,7 +23,7 @@ const {
 } = process.env
 if (!home || !KILL_EFFECTS) throw new Error('the kill harness sets HOLDFAST_HOME and KILL_EFFECTS')
 
-const tell = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
+const send = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
 const trap = newTrap(KILL_AT ? parseKillPoint(KILL_AT) : undefined)
 const tap = tapDatabases(trap)
 const recovery = watchRecovery()
@@ -49,14 +49,14 @@ const orders: Record<string, () => void> = {
 }
 createInterface({ input: process.stdin }).on('line', (order) => orders[order]?.())
 
-tell('started', { workerId: app.context.engine!.workerId })
-void recovery.moving().then((moved) => tell('moving', moved))
+send('started', { workerId: app.context.engine!.workerId })
+void recovery.moving().then((moved) => send('moving', moved))
 await runClientsUntilDrained(app.context, {
   seed: Number(KILL_SEED),
   conversations: Number(KILL_PLACES),
   ownConversations: Number(KILL_OWN_PLACES),
   draining: draining.signal,
-  report: tell,
+  report: send,
 }).catch((problem) => {
   // Errors of clients are expected while the process closes its store.
   if (!isStopping) throw problem

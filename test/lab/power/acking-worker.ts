@@ -27,11 +27,11 @@ const agent = await createAgent({ name: 'lab', model: 'lab/model', tools: ['once
 mark('created')
 const conversationId = (await requireConversation(agent, undefined, context)).id
 
-for (const wish of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
-  const content = [{ type: 'text' as const, text: wish }]
+for (const scenario of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
+  const content = [{ type: 'text' as const, text: scenario }]
   const { runId } = await sendMessage({ agent, conversationId, content }, context)
   mark('accepted')
-  if (wish === 'long') {
+  if (scenario === 'long') {
     await cancelRun(runId, context)
     mark('cancelled')
   }

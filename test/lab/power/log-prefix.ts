@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 export type LogRows = Map<string, string>
 
 const LOGS = {
-  events: `select run_number || ':' || seq as place, at || type || body || commit_id as row from events`,
-  messages: `select conversation_id || ':' || position as place, id || role || body as row from messages`,
+  events: `select run_number || ':' || seq as key, at || type || body || commit_id as row from events`,
+  messages: `select conversation_id || ':' || position as key, id || role || body as row from messages`,
 }
 
 /** Reads the log of a home without changing it; empty if the first start was lost, too. Throws if it does not open. */
@@ -24,7 +24,7 @@ export function readLog(home: string): LogRows {
     const rows: LogRows = new Map()
     for (const [table, query] of Object.entries(LOGS))
       if (tables.has(table))
-        for (const { place, row } of database.prepare(query).all()) rows.set(`${table} ${place}`, String(row))
+        for (const { key, row } of database.prepare(query).all()) rows.set(`${table} ${key}`, String(row))
     return rows
   } finally {
     database.close()
@@ -33,19 +33,19 @@ export function readLog(home: string): LogRows {
 
 /** The later log must contain every row of the earlier one, unchanged. */
 export function checkPrefix(earlier: LogRows, later: LogRows): string[] {
-  return [...earlier].flatMap(([place, row]) => {
-    const now = later.get(place)
-    if (now === undefined) return [`${place} was stored and is gone`]
-    return now === row ? [] : [`${place} was ${row} and is ${now}`]
+  return [...earlier].flatMap(([key, row]) => {
+    const now = later.get(key)
+    if (now === undefined) return [`${key} was stored and is gone`]
+    return now === row ? [] : [`${key} was ${row} and is ${now}`]
   })
 }
 
 /** Numbers have no gaps: events of a run from 1, messages of a conversation from 0. */
 export function checkDense(rows: LogRows): string[] {
-  const numbers = Map.groupBy(rows.keys(), (place) => place.slice(0, place.lastIndexOf(':')))
-  return [...numbers].flatMap(([log, places]) => {
+  const numbers = Map.groupBy(rows.keys(), (key) => key.slice(0, key.lastIndexOf(':')))
+  return [...numbers].flatMap(([log, keys]) => {
     const first = log.startsWith('events') ? 1 : 0
-    const found = places.map((place) => Number(place.slice(place.lastIndexOf(':') + 1))).sort((a, b) => a - b)
+    const found = keys.map((key) => Number(key.slice(key.lastIndexOf(':') + 1))).sort((a, b) => a - b)
     return found.every((number, index) => number === first + index) ? [] : [`${log} has the numbers ${found.join(' ')}`]
   })
 }

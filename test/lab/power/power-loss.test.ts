@@ -51,13 +51,13 @@ test('a log cut at any frame opens as a prefix with unchanged rows and no violat
 })
 
 test('a log cut inside a frame is the log before that frame', async () => {
-  const places = [1, 12, 24, 25, Math.floor(wal.frameSize / 2), wal.frameSize - 1]
+  const offsets = [1, 12, 24, 25, Math.floor(wal.frameSize / 2), wal.frameSize - 1]
   const frames = sample(wal.frames, 8)
   for (const frame of frames) {
     const whole = await cutAt(wal.endOf(frame), async (cut) => readLog(cut))
-    for (const place of places)
-      await cutAt(wal.endOf(frame) + place, async (cut) => {
-        assert.deepEqual(readLog(cut), whole, `${place} bytes into frame ${frame + 1}`)
+    for (const offset of offsets)
+      await cutAt(wal.endOf(frame) + offset, async (cut) => {
+        assert.deepEqual(readLog(cut), whole, `${offset} bytes into frame ${frame + 1}`)
       })
   }
 })

@@ -69,10 +69,10 @@ const ALWAYS_STREAMED: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-e
 
 /** The stream ends when the run ends or starts to wait; until then every such event has a chunk. */
 function unstreamed(events: readonly LoggedEvent[], chunks: readonly { event: number }[]): number[] {
-  const told = new Set(chunks.map((chunk) => chunk.event))
+  const streamed = new Set(chunks.map((chunk) => chunk.event))
   const end = events.find(({ event }) => event.type === 'turn-ended')?.seq ?? 0
   return events.flatMap(({ seq, event }) =>
-    seq <= end && ALWAYS_STREAMED.includes(event.type) && !told.has(seq) ? [seq] : [],
+    seq <= end && ALWAYS_STREAMED.includes(event.type) && !streamed.has(seq) ? [seq] : [],
   )
 }
 
@@ -87,7 +87,7 @@ const eventText = (event: TurnEvent): string =>
     ? `${event.purpose ?? 'attempt'} failed (${event.failure.kind}: ${event.remedy})`
     : event.type
 
-type Effects = { place: string; by: string[]; last: number }
+type Effects = { call: string; by: string[]; last: number }
 type Repetition = { known: Effects; begunAt: number; askedAt: number }
 
 /**
@@ -125,7 +125,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   /** The abandoned runs at the time each process began to look for them. */
   const looking = new Map<string, Set<string>>()
   const memory = newClientMemory()
-  let isFair = false
+  let isCalm = false
 
   const reach = (state: string) => void reached.set(state, (reached.get(state) ?? 0) + 1)
   const violate = (text: string) => {
@@ -165,7 +165,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       kernel.log(`${process} reports ${where}: ${fault instanceof Error ? fault.message : fault}`)
       // Only the simulated store may fail; any other error is a bug.
       if (!(fault instanceof Error && fault.name === 'StorageError')) violate(`an internal error in ${where}: ${fault}`)
-      else if (isFair) violate(`an error without faults in ${where}: ${fault.message}`)
+      else if (isCalm) violate(`an error without faults in ${where}: ${fault.message}`)
     },
     beats: (process, workerId) => void processes.set(workerId, process),
     recovering(process) {
@@ -273,7 +273,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
 
   function hear(run: Run, event: TurnEvent) {
     const runId = run.id
-    if (isFair && FAULT_EVENTS.includes(event.type) && !isHousekeeping(event))
+    if (isCalm && FAULT_EVENTS.includes(event.type) && !isHousekeeping(event))
       violate(`${event.type} without faults (${runId}): ${eventText(event)}`)
     // Tools and models cannot make the engine fail, and store errors are transient: an internal error is a bug.
     if (event.type === 'fault-met') violate(`I12 ${runId}: an internal error ended it: ${event.detail}`)
@@ -303,18 +303,18 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   function hearAnswer(runId: RunId, event: AnswerReceived) {
     const { finish, calls, usage, credentialId, target } = event
     if (finish === 'length' && calls.length > 0) violate(`I3 ${runId}: an answer that was cut off has calls`)
-    if (isFair && target > 0) violate(`I16 ${runId}: target ${target} answered without faults`)
-    if (isFair && credentialId && pools.restOf(credentialId))
+    if (isCalm && target > 0) violate(`I16 ${runId}: target ${target} answered without faults`)
+    if (isCalm && credentialId && pools.restOf(credentialId))
       violate(`I16 ${runId}: ${credentialId} succeeded and still has a cooldown`)
-    const told = contexts.textOfMessage(event.answerId)
+    const stored = contexts.textOfMessage(event.answerId)
     const bill = usage.reasoningTokens
     if (isRemainder(event)) return
-    const said = bill === undefined ? undefined : bills.get(bill)
-    if (!said) return violate(`I3 ${runId}: an answer is recorded that the model never finished`)
-    if (said.runId) violate(`I8 an answer is recorded in ${said.runId} and in ${runId}`)
-    if (finish === 'stop' ? told !== said.text : calls.length === 0 && !said.text.startsWith(told))
-      violate(`I26 ${runId}: the stored answer is "${told}", the model said "${said.text}"`)
-    said.runId = runId
+    const finished = bill === undefined ? undefined : bills.get(bill)
+    if (!finished) return violate(`I3 ${runId}: an answer is recorded that the model never finished`)
+    if (finished.runId) violate(`I8 an answer is recorded in ${finished.runId} and in ${runId}`)
+    if (finish === 'stop' ? stored !== finished.text : calls.length === 0 && !finished.text.startsWith(stored))
+      violate(`I26 ${runId}: the stored answer is "${stored}", the model said "${finished.text}"`)
+    finished.runId = runId
   }
 
   const outside: Outside = {
@@ -330,16 +330,16 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     over: (begunAt) => void executing.delete(begunAt),
     effect(tool, { runId, callId, idempotencyKey }, { begunAt, process }) {
       kernel.log(`${tool} ${callId} takes effect in ${runId}, run by ${process}`)
-      const known = effects.get(idempotencyKey) ?? { place: `${runId} ${callId}`, by: [], last: 0 }
-      if (known.place !== `${runId} ${callId}`)
-        violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.place}`)
+      const known = effects.get(idempotencyKey) ?? { call: `${runId} ${callId}`, by: [], last: 0 }
+      if (known.call !== `${runId} ${callId}`)
+        violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.call}`)
       if (known.by.length > 0 && !mayHappenAgain(tool, { known, begunAt, askedAt: notDone.get(idempotencyKey) ?? 0 }))
-        violate(`I28 ${tool} ${known.place} took effect in ${known.by} and again in ${process}`)
-      const place = `${runId} ${callId}`
-      const key = keys.get(place) ?? idempotencyKey
+        violate(`I28 ${tool} ${known.call} took effect in ${known.by} and again in ${process}`)
+      const call = `${runId} ${callId}`
+      const key = keys.get(call) ?? idempotencyKey
       if (key !== idempotencyKey && !REPEATED_ID.test(callId))
-        violate(`I28 ${tool} ${place} ran under two idempotency keys`)
-      keys.set(place, idempotencyKey)
+        violate(`I28 ${tool} ${call} ran under two idempotency keys`)
+      keys.set(call, idempotencyKey)
       effects.set(idempotencyKey, { ...known, by: [...known.by, process], last: ++moments })
       happened.add(`${runId} ${callId}`)
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
@@ -391,10 +391,10 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   }
 
   function saw(runId: RunId, number: number, body: string) {
-    const place = `${runId} ${number}`
-    const known = chunkBodies.get(place)
+    const chunkKey = `${runId} ${number}`
+    const known = chunkBodies.get(chunkKey)
     if (known !== undefined && known !== body) violate(`I24 chunk ${number} of ${runId} has two contents`)
-    chunkBodies.set(place, body)
+    chunkBodies.set(chunkKey, body)
   }
 
   return {
@@ -411,7 +411,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       looking.delete(process)
     },
     startCalmPhase() {
-      isFair = true
+      isCalm = true
     },
   }
 }

@@ -31,7 +31,7 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
   /** By conversation: the last message that the last compaction replaced, and the start of the view after it. */
   const last = new Map<string, { to: number; contextStart: number }>()
   let seen = 0
-  const newer = database.prepare('select rowid as place, id, body from messages where rowid > ? order by rowid')
+  const newer = database.prepare('select rowid as row_number, id, body from messages where rowid > ? order by rowid')
   const all = database.prepare('select id, body from messages')
   const one = database.prepare('select body from messages where id = ?')
   const ofConversation = database.prepare(
@@ -93,8 +93,8 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
     },
     changedMessages() {
       const faults: string[] = []
-      for (const { place, id, body } of newer.all(seen)) {
-        seen = Number(place)
+      for (const { row_number: rowNumber, id, body } of newer.all(seen)) {
+        seen = Number(rowNumber)
         bodies.set(String(id), String(body))
         const parsed = JSON.parse(String(body)) as MessageBody
         if (parsed.role === 'user' && isPromptForModel(textOf(parsed.content)))

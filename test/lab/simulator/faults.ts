@@ -36,8 +36,8 @@ export const FAULTS = [
   'process-dies-after-write',
   'process-pause',
   'clock-jump',
-  'nudge-lost',
-  'nudge-doubled',
+  'wakeup-lost',
+  'wakeup-doubled',
   'client-vanishes',
 ] as const
 
@@ -79,8 +79,8 @@ const ODDS: Record<Fault, number> = {
   'process-dies-after-write': 0.01,
   'process-pause': 1,
   'clock-jump': 1,
-  'nudge-lost': 0.3,
-  'nudge-doubled': 0.3,
+  'wakeup-lost': 0.3,
+  'wakeup-doubled': 0.3,
   'client-vanishes': 0.2,
 }
 

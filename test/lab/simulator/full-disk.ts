@@ -5,9 +5,9 @@ import type { FaultInjector } from './faults.ts'
  * A database whose disk fills up during a transaction: a statement fails after other statements of the same commit.
  * Only writes fail; the checker can still read.
  */
-export function onFullDisk(database: DatabaseSync, weather: FaultInjector, isReady: () => boolean): DatabaseSync {
+export function onFullDisk(database: DatabaseSync, injector: FaultInjector, isReady: () => boolean): DatabaseSync {
   const strike = (sql: string) => {
-    if (!isReady() || !database.isTransaction || !weather.strikes('store-full-midway', sql.split(' ', 3).join(' ')))
+    if (!isReady() || !database.isTransaction || !injector.strikes('store-full-midway', sql.split(' ', 3).join(' ')))
       return
     throw Object.assign(new Error('database or disk is full'), { errcode: 13, code: 'ERR_SQLITE_ERROR' })
   }

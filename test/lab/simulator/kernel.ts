@@ -1,7 +1,7 @@
 import { seededFraction } from '../../harness/seeded.ts'
 
 /**
- * Virtual time and seeded scheduling: one heap of future tasks, ordered by time and, at the same time, by a random draw.
+ * Virtual time and seeded scheduling: one heap of future tasks, ordered by time and, if equal, by a random draw.
  * One task runs, every promise that follows from it settles, then the next task runs. The seed decides everything.
  */
 export type Kernel = {
@@ -94,7 +94,7 @@ export function newKernel(seed: number): Kernel {
 }
 
 /**
- * Runs steps until one returns false. Between two immediates Node settles every promise that can resolve without another
+ * Runs steps until one returns false. Between two immediates Node settles every promise that needs no further
  * event. Many immediates are queued at a time, because each round of the event loop costs a system call.
  */
 function eachSettled(step: () => boolean): Promise<void> {

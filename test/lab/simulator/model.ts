@@ -11,7 +11,7 @@ import type { Vendors } from './vendors.ts'
 
 type SimulatedModelDeps = {
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   clock: Clock
   observer: Observer
   vendors: Vendors
@@ -46,32 +46,32 @@ async function* streamAnswer(
   { signal, grant }: ModelStreamOptions,
   line: ModelConnection,
 ): AsyncGenerator<Part> {
-  const { kernel, weather, clock, observer, name, provider, connection, vendors } = line
-  const wish = parsePrompt(request)
+  const { kernel, injector, clock, observer, name, provider, connection, vendors } = line
+  const prompt = parsePrompt(request)
   const requestId = observer.asked({
     process: name,
     provider,
     request,
-    prompt: wish,
+    prompt,
     at: clock.now(),
     ...defined({ grant }),
   })
   await clock.sleep(kernel.between(1, 30), signal)
   const secret = grant ? { secret: grant.secret } : {}
-  const refusal = vendors.refusalOf({ provider, request, ...secret, connection, isSummary: wish.isSummary })
+  const refusal = vendors.refusalOf({ provider, request, ...secret, connection, isSummary: prompt.isSummary })
   if (refusal) {
     yield { type: 'failure', failure: { ...refusal, requestId } }
     return
   }
   // Each answer has a unique number in its usage, so that a stored answer can be traced to its request.
   const bill = kernel.between(1_000, 1_000_000_000)
-  const said = answerTo(request, wish, { bill, repeatsIds: weather.isOn('provider-nonsense') })
-  const parts = spoil(said.parts, line)
+  const answer = answerTo(request, prompt, { bill, repeatsIds: injector.isOn('provider-nonsense') })
+  const parts = spoil(answer.parts, line)
   // An empty continuation means that the text was already complete.
   const isMute = !parts.some(({ type }) => type === 'text-delta')
-  const text = isMute && wish.kept !== undefined ? wish.kept : said.text
-  const cutAt = weather.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
-  const stallAt = weather.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
+  const text = isMute && prompt.kept !== undefined ? prompt.kept : answer.text
+  const cutAt = injector.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
+  const stallAt = injector.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   for (const [index, part] of parts.entries()) {
     if (signal.aborted || index === cutAt) return
     if (index === stallAt) {
@@ -81,7 +81,7 @@ async function* streamAnswer(
       return
     }
     if (part.type === 'finish') observer.answered(bill, text)
-    yield weather.strikes('provider-nonsense', name) ? malformedPart(part, kernel) : part
+    yield injector.strikes('provider-nonsense', name) ? malformedPart(part, kernel) : part
     await clock.sleep(kernel.between(0, 10), signal)
   }
 }
@@ -95,11 +95,11 @@ function malformedPart(part: Part, kernel: Kernel): Part {
 }
 
 /** Unusable answers: empty, only reasoning, or cut off by the output limit. */
-function spoil(parts: Part[], { kernel, weather, name }: ModelConnection): Part[] {
+function spoil(parts: Part[], { kernel, injector, name }: ModelConnection): Part[] {
   const isMute = kernel.chance(0.5)
   const length = kernel.between(1, 4)
-  const isHollow = weather.strikes('provider-hollow', name)
-  const isCut = weather.strikes('provider-truncates', name)
+  const isHollow = injector.strikes('provider-hollow', name)
+  const isCut = injector.strikes('provider-truncates', name)
   const isContent = ({ type }: Part) => type === 'text-delta' || type === 'call-start' || type === 'call-delta'
   const tail = parts.filter(({ type }) => type === 'usage')
   const limit: Part = { type: 'finish', finish: 'length' }
@@ -123,20 +123,20 @@ type SimulatedAnswer = {
 /** Each word of the message is one step; `+` joins calls of one answer. After the last word the model ends the turn. */
 function answerTo(
   request: ModelRequest,
-  wish: ParsedPrompt,
+  prompt: ParsedPrompt,
   { bill, repeatsIds }: { bill: number; repeatsIds: boolean },
 ): SimulatedAnswer {
   const promptTokens = Math.ceil(JSON.stringify(request.messages).length / 8)
   const usage: Part = { type: 'usage', usage: { promptTokens, completionTokens: 5, reasoningTokens: bill } }
   const stop: Part = { type: 'finish', finish: 'stop' }
   const say = (pieces: string[]): Part[] => pieces.map((text) => ({ type: 'text-delta', text }))
-  if (wish.isSummary) return { parts: [...say(['what was said']), usage, stop], text: 'what was said' }
-  if (wish.kept !== undefined) {
-    const pieces = piecesOf(...subjectOf(wish.kept))
+  if (prompt.isSummary) return { parts: [...say(['what was answer']), usage, stop], text: 'what was answer' }
+  if (prompt.kept !== undefined) {
+    const pieces = piecesOf(...subjectOf(prompt.kept))
     const text = pieces.join('')
-    return { parts: [...say([text.slice(wish.kept.length)].filter(Boolean)), usage, stop], text }
+    return { parts: [...say([text.slice(prompt.kept.length)].filter(Boolean)), usage, stop], text }
   }
-  const { text, steps } = wish
+  const { text, steps } = prompt
   const word = text.split(' ').slice(1)[steps]
   const tools = word?.split('+').filter((name) => request.tools.some((tool) => tool.name === name)) ?? []
   if (tools.length === 0) {

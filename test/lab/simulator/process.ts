@@ -39,7 +39,7 @@ export type SimulatedProcess = {
 export type SimulatedProcessDeps = {
   name: string
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   database: DatabaseSync
   observer: Observer
   outside: Outside
@@ -55,7 +55,7 @@ export type SimulatedProcessDeps = {
 const cacheEntriesOf = (name: string): number => [0, 1, 1_000][(name.codePointAt(name.length - 1) ?? 0) % 3]!
 
 export async function startProcess(parts: SimulatedProcessDeps): Promise<SimulatedProcess> {
-  const { name, kernel, weather, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
+  const { name, kernel, injector, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
   const life = newKillSwitch()
   let pausedUntil = 0
   let skew = 0
@@ -73,11 +73,11 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     onDeath(name)
   }
   const clock: Clock = simulatedClock(kernel, { inside, skew: () => skew + parts.nights() })
-  const place = { name, kernel, weather, observer, life, inside, kill }
+  const host = { name, kernel, injector, observer, life, inside, kill }
 
   const shared = await shareSqliteStore({ database, clock, ownership: 'peer' })
-  const store = unreliableStore(shared.store, place)
-  const chunks = unreliableChunks(shared.chunks, place)
+  const store = unreliableStore(shared.store, host)
+  const chunks = unreliableChunks(shared.chunks, host)
   const report = (fault: unknown, where: string) => observer.report(name, fault, where)
   const mortalStore = killable(store, life)
   const randomness = { uuid: kernel.uuid, fraction: kernel.fraction }
@@ -109,8 +109,8 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     streams: newStreams({ chunks: killable(chunks, life), clock, report }),
     historyCache: newHistoryCache({ limits: { entries: cacheEntriesOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
     credentials: observedPool(pool, { name, observer }),
-    models: simulatedModels({ kernel, weather, clock, observer, vendors, setup, name }),
-    tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),
+    models: simulatedModels({ kernel, injector, clock, observer, vendors, setup, name }),
+    tools: toolRegistry(simulatedTools({ kernel, injector, clock, outside, kill, name, observer })),
     spill: { save: async (callId) => `spill/${callId}` },
     clock,
     randomness,
@@ -180,7 +180,7 @@ function simulatedClock(kernel: Kernel, { inside, skew }: SimulatedClockDeps): C
     every(ms, task) {
       let isStopped = false
       const again = () => {
-        // Polling for writes of other processes finds nothing here, because processes are notified; it would only cost events.
+        // Polls for writes of other processes are not needed here: processes are notified.
         kernel.after(Math.max(ms, 1_000), () =>
           inside(() => {
             if (isStopped) return

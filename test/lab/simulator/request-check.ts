@@ -163,14 +163,14 @@ function historyGaps(
   messages: readonly MessageBody[],
   { stored, known, inputs }: { stored: Stored[]; known: ReadonlySet<string>; inputs: Input[] },
 ): string[] {
-  const told = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
+  const visible = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
   const pending = inputs.filter(({ messageId }) => !known.has(messageId)).map(inputBody)
-  const expected = [...told, ...pending].map((body) => JSON.stringify(body))
+  const expected = [...visible, ...pending].map((body) => JSON.stringify(body))
   const sent = messages.map((body) => JSON.stringify(body))
-  const isRight = sent.length >= told.length && sent.every((line, index) => line === expected[index])
+  const isRight = sent.length >= visible.length && sent.every((line, index) => line === expected[index])
   if (isRight) return []
-  const place = sent.findIndex((line, index) => line !== expected[index])
-  const at = place < 0 ? sent.length : place
+  const mismatch = sent.findIndex((line, index) => line !== expected[index])
+  const at = mismatch < 0 ? sent.length : mismatch
   const brief = (line: string | undefined) => line?.slice(0, 300)
   return [
     `I9 ${run}: message ${at} of its request is ${brief(sent[at]) ?? 'missing'}, the stored one is ${brief(expected[at]) ?? 'nothing'}`,

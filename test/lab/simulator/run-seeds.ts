@@ -132,9 +132,9 @@ function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: F
   lines.on('line', (line) => {
     clearTimeout(silence)
     silence = setTimeout(giveUp, silenceMs)
-    const told = JSON.parse(line) as SeedLine
-    at = told.seed + step
-    take(told)
+    const report = JSON.parse(line) as SeedLine
+    at = report.seed + step
+    take(report)
   })
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {

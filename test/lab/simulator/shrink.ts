@@ -10,7 +10,7 @@ const OTHER_DAYS = 12
 
 /**
  * Shrinks a failing seed: the fewest kinds of faults, clients and seconds that violate the same invariant. Removing a
- * fault can shift the rest of the day so that it no longer fails; then other seeds with a single kind of fault are tried.
+ * fault can shift the rest of the day so that it no longer fails; then other seeds with a single fault are tried.
  */
 export async function shrink(seed: number): Promise<Shrunk | undefined> {
   const first = await runSeed({ seed })

@@ -22,7 +22,7 @@ export type TokenServer = {
 
 type TokenServerDeps = {
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   vendors: Vendors
   /** Called when a refresh token is used. */
   shown(token: string, client: TokenClient): void
@@ -39,7 +39,7 @@ await loadUndici()
  * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token counts as used
  * whether or not the response arrives.
  */
-export function openTokenServer({ kernel, weather, vendors, shown, lost }: TokenServerDeps): TokenServer {
+export function openTokenServer({ kernel, injector, vendors, shown, lost }: TokenServerDeps): TokenServer {
   const clients = new Map<string, TokenClient>()
   const usual = getGlobalDispatcher()
 
@@ -47,9 +47,9 @@ export function openTokenServer({ kernel, weather, vendors, shown, lost }: Token
     override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       const client = clients.get(new URL(String(options.origin)).hostname)
       const token = new URLSearchParams(String(options.body)).get('refresh_token') ?? ''
-      const isDown = weather.strikes('token-down')
-      const isLost = weather.strikes('token-lost')
-      const isDeadly = weather.strikes('token-kills')
+      const isDown = injector.strikes('token-down')
+      const isLost = injector.strikes('token-lost')
+      const isDeadly = injector.strikes('token-kills')
       handler.onConnect?.(() => {})
       kernel.after(kernel.between(1, 200), () => {
         if (!client?.isAlive) return

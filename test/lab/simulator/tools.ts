@@ -19,7 +19,7 @@ export type Outside = {
 
 type SimulatedToolDeps = {
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   clock: Clock
   outside: Outside
   observer: Observer
@@ -46,7 +46,10 @@ const isPoison = (input: unknown): boolean => /^c\d+-2 /.test(String((input as {
 
 export const simulatedTools = (parts: SimulatedToolDeps): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
 
-function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: SimulatedToolDeps): Tool {
+function simulatedTool(
+  kind: Kind,
+  { kernel, injector, clock, outside, observer, kill, name }: SimulatedToolDeps,
+): Tool {
   const run = async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
     const begunAt = outside.begun(kind.name, context, name)
     try {
@@ -56,31 +59,31 @@ function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, 
     }
   }
   const work = async (input: unknown, context: ToolContext, begunAt: number): Promise<ToolAnswer> => {
-    const isDeaf = weather.strikes('tool-deaf', kind.name)
+    const isDeaf = injector.strikes('tool-deaf', kind.name)
     const longest = kind.name === 'slow' ? SLOW_MS : isDeaf ? 8_000 : 200
     await clock.sleep(
       kernel.between(kind.name === 'slow' ? SLOW_MS / 4 : 1, longest),
       isDeaf ? undefined : context.signal,
     )
-    if (kind.effects === 'idempotent' && isPoison(input) && weather.strikes('tool-poison', kind.name)) {
+    if (kind.effects === 'idempotent' && isPoison(input) && injector.strikes('tool-poison', kind.name)) {
       kill(`${kind.name} is poison`)
       return new Promise(() => {})
     }
     if (context.signal.aborted && !isDeaf) return failure('stopped before it did anything')
-    if (weather.strikes('tool-throws', kind.name)) throw new Error('simulated throw')
-    if (weather.strikes('tool-dies-before-effect', kind.name)) {
+    if (injector.strikes('tool-throws', kind.name)) throw new Error('simulated throw')
+    if (injector.strikes('tool-dies-before-effect', kind.name)) {
       observer.reached('crash between intent and effect')
       kill(`${kind.name} dies before its effect`)
       return new Promise(() => {})
     }
     outside.effect(kind.name, context, { begunAt, process: name })
-    if (weather.strikes('tool-dies-after-effect', kind.name)) {
+    if (injector.strikes('tool-dies-after-effect', kind.name)) {
       observer.reached('crash between effect and result')
       kill(`${kind.name} dies after its effect`)
       return new Promise(() => {})
     }
     context.progress('done')
-    return success(weather.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened`)
+    return success(injector.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened`)
   }
   const verify = async (_: unknown, { idempotencyKey }: ToolContext) =>
     outside.hasHappened(idempotencyKey)

@@ -50,7 +50,7 @@ export type Chosen = { provider: string; options: ChooseOptions; before: PoolVie
 type UnreliableProcess = {
   name: string
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   observer: Observer
   life: KillSwitch
   inside(task: () => void): void
@@ -67,12 +67,12 @@ const BEFORE: [Fault, StorageFault][] = [
 ]
 
 /** The real store behind an unreliable network and disk: calls take time, fail before and fail after the commit. */
-export function unreliableStore(store: Store, place: UnreliableProcess): Store {
-  const { observer, name } = place
+export function unreliableStore(store: Store, host: UnreliableProcess): Store {
+  const { observer, name } = host
   const wrap = <T extends object>(room: string, methods: T): T => {
     const wrapped = Object.entries(methods).map(([method, work]) => [
       method,
-      withFaults(`${room}.${method}`, work as Method, place),
+      withFaults(`${room}.${method}`, work as Method, host),
     ])
     return Object.fromEntries(wrapped) as T
   }
@@ -140,49 +140,49 @@ export function unreliableStore(store: Store, place: UnreliableProcess): Store {
     modelNotes: wrap('modelNotes', store.modelNotes),
     onForeignWrite: (listener) =>
       store.onForeignWrite(() => {
-        if (place.weather.strikes('nudge-lost', name)) return
-        place.kernel.after(place.kernel.between(0, 20), () => place.inside(listener))
-        if (place.weather.strikes('nudge-doubled', name))
-          place.kernel.after(place.kernel.between(0, 200), () => place.inside(listener))
+        if (host.injector.strikes('wakeup-lost', name)) return
+        host.kernel.after(host.kernel.between(0, 20), () => host.inside(listener))
+        if (host.injector.strikes('wakeup-doubled', name))
+          host.kernel.after(host.kernel.between(0, 200), () => host.inside(listener))
       }),
   }
 }
 
 /** The chunk store with delays, and with errors before a write. */
-export function unreliableChunks(chunks: ChunkStore, place: UnreliableProcess): ChunkStore {
-  const { kernel, weather, life } = place
+export function unreliableChunks(chunks: ChunkStore, host: UnreliableProcess): ChunkStore {
+  const { kernel, injector, life } = host
   const append: ChunkStore['append'] = async (appends) => {
-    await pass(place, 1)
-    if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
+    await pass(host, 1)
+    if (injector.strikes('chunks-error', host.name)) throw new StorageError('busy', 'simulated')
     if (!life.isAlive) return new Promise(() => {})
     const answer = await chunks.append(appends)
-    await pass(place, kernel.between(0, 2))
+    await pass(host, kernel.between(0, 2))
     return answer
   }
   const appendAtOnce: ChunkStore['appendSync'] = (piece) => {
-    if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
+    if (injector.strikes('chunks-error', host.name)) throw new StorageError('busy', 'simulated')
     return life.isAlive && chunks.appendSync!(piece)
   }
   return { ...chunks, append, appendSync: appendAtOnce }
 }
 
-function withFaults(method: string, work: Method, place: UnreliableProcess): Method {
-  const { kernel, weather, observer, life, name, kill } = place
+function withFaults(method: string, work: Method, host: UnreliableProcess): Method {
+  const { kernel, injector, observer, life, name, kill } = host
   const where = `${method} of ${name}`
   return async (...parameters) => {
     if (method === 'runs.takeOver') observer.recovering(name)
-    await pass(place, weather.strikes('store-slow', where) ? kernel.between(50, 2_000) : kernel.between(0, 3))
+    await pass(host, injector.strikes('store-slow', where) ? kernel.between(50, 2_000) : kernel.between(0, 3))
     for (const [fault, as] of BEFORE)
-      if (weather.strikes(fault, where)) {
+      if (injector.strikes(fault, where)) {
         if (method === 'runs.takeOver') observer.recovered(name, undefined)
         throw new StorageError(as, `simulated ${fault} in ${method}`)
       }
-    if (isWrite(method) && weather.strikes('process-dies-before-write', where)) kill(`it dies before ${method}`)
+    if (isWrite(method) && injector.strikes('process-dies-before-write', where)) kill(`it dies before ${method}`)
     if (!life.isAlive) return new Promise(() => {})
     const answer = await work(...parameters)
-    if (isWrite(method) && weather.strikes('process-dies-after-write', where)) kill(`it dies after ${method}`)
-    await pass(place, kernel.between(0, 3))
-    if (isWrite(method) && weather.strikes('store-error-after', where)) {
+    if (isWrite(method) && injector.strikes('process-dies-after-write', where)) kill(`it dies after ${method}`)
+    await pass(host, kernel.between(0, 3))
+    if (isWrite(method) && injector.strikes('store-error-after', where)) {
       if (method === 'runs.open') observer.reached('commit-unknown on intake')
       throw new StorageError('outcome-unknown', `simulated error after the commit of ${method}`)
     }

@@ -38,9 +38,9 @@ export type Tokens = { secret: string; refreshToken: string; lastsMs: number }
 type Key = { limitedUntil: number; isStated: boolean; revokedUntil: number; brokeUntil: number; endsAt: number }
 type Demand = { kind: FailureKind; until: number }
 
-type VendorsDeps = { kernel: Kernel; weather: FaultInjector; setup: Setup; now(): number; endsAt: number }
+type VendorsDeps = { kernel: Kernel; injector: FaultInjector; setup: Setup; now(): number; endsAt: number }
 
-export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps): Vendors {
+export function newVendors({ kernel, injector, setup, now, endsAt }: VendorsDeps): Vendors {
   const keys = new Map<string, Key>()
   const demands = new Map<string, Demand>()
   const down = new Map<string, { kind: FailureKind; until: number; retryAfterMs?: number }>()
@@ -69,9 +69,9 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     const lasts = kernel.between(...kernel.pick(LIMITS))
     const isStated = kernel.chance(0.5)
     const isReplaced = kernel.chance(0.5)
-    if (weather.strikes('key-limited')) Object.assign(key, { limitedUntil: now() + lasts, isStated })
-    if (weather.strikes('key-broke')) Object.assign(key, { brokeUntil: now() + lasts, isStated })
-    if (weather.strikes('key-revoked')) {
+    if (injector.strikes('key-limited')) Object.assign(key, { limitedUntil: now() + lasts, isStated })
+    if (injector.strikes('key-broke')) Object.assign(key, { brokeUntil: now() + lasts, isStated })
+    if (injector.strikes('key-revoked')) {
       key.revokedUntil = Number.POSITIVE_INFINITY
       if (isReplaced) kernel.after(lasts / 4, () => replace(secret))
     }
@@ -96,8 +96,8 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     const retryAfterMs = kernel.between(8_000, 13_000)
     const promise = kernel.chance(0.5) ? { retryAfterMs } : {}
     const until = Math.min(now() + lasts, endsAt + AFTERMATH_MS)
-    if (weather.strikes('provider-down', provider)) down.set(provider, { kind, until, ...promise })
-    if (weather.strikes('connection-stale', provider)) connection.isStale = true
+    if (injector.strikes('provider-down', provider)) down.set(provider, { kind, until, ...promise })
+    if (injector.strikes('connection-stale', provider)) connection.isStale = true
     const outage = down.get(provider)
     if (outage && outage.until > now()) return outageFailure(outage)
     return connection.isStale && !isOver() ? failure('timeout') : undefined
@@ -106,7 +106,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
   function shapeRefusal(request: ModelRequest): Failure | undefined {
     const lasts = kernel.between(500, 8_000)
     const kind = kernel.pick(Object.keys(DEMANDS) as FailureKind[])
-    if (weather.strikes('provider-picky', request.model)) demands.set(request.model, { kind, until: now() + lasts })
+    if (injector.strikes('provider-picky', request.model)) demands.set(request.model, { kind, until: now() + lasts })
     const demand = demands.get(request.model)
     if (isOver() || !demand || demand.until <= now()) return undefined
     return DEMANDS[demand.kind]!.isMet(request) ? undefined : failure(demand.kind, DEMANDS[demand.kind]!.says)
@@ -115,7 +115,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
   function roomRefusal({ request, isSummary }: VendorRequest): Failure | undefined {
     const isTold = kernel.chance(0.5)
     const window = setup.windows[request.model]
-    if (!window || !weather.strikes('provider-narrow', request.model) || isSummary) return undefined
+    if (!window || !injector.strikes('provider-narrow', request.model) || isSummary) return undefined
     const tokens = JSON.stringify(request.messages).length / 4
     return tokens > window / 2 ? failure('context-overflow', isTold ? { statedWindow: window } : {}) : undefined
   }
@@ -125,7 +125,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     const retryAfterMs = kernel.between(...kernel.pick(LIMITS))
     const isStated = kernel.chance(0.3)
     const statedWindow = kernel.between(500, 2_000)
-    if (!weather.strikes('provider-status', kind)) return undefined
+    if (!injector.strikes('provider-status', kind)) return undefined
     return failure(
       kind,
       defined({

@@ -62,10 +62,10 @@ function niceTop(value: number): number {
 
 function timeTicks(end: number): { at: number; text: string }[] {
   const step = [2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600].find((one) => end / one <= 7) ?? 86_400
-  const tell = (at: number) => (step < 60 ? `${at} s` : step < 3600 ? `${at / 60} min` : `${at / 3600} h`)
+  const label = (at: number) => (step < 60 ? `${at} s` : step < 3600 ? `${at / 60} min` : `${at / 3600} h`)
   return Array.from({ length: Math.floor((end * 0.97) / step) + 1 }, (_, index) => ({
     at: index * step,
-    text: tell(index * step),
+    text: label(index * step),
   }))
 }
 

@@ -18,7 +18,7 @@ export type Traffic = {
   totals: Totals
   /** Milliseconds since the last time they were taken. */
   takeTimes(): { sends: number[]; turns: number[]; ended: number }
-  /** Resolves when every client has stopped and no run is active, waiting or queued; after a timeout with the stuck runs. */
+  /** Resolves when every client has stopped and no run is left; after a timeout with the stuck runs. */
   drain(): Promise<string[]>
 }
 
@@ -31,8 +31,8 @@ const DRAIN_MS = 30_000
 export function startTraffic(agent: Agent, context: ServiceContext, seed: number): Traffic {
   const fraction = seededFraction(seed)
   const chance = (share: number) => fraction() < share
-  const wishes = (Object.keys(SCENARIOS) as SoakScenario[]).flatMap((wish) =>
-    Array.from({ length: SCENARIOS[wish] }, () => wish),
+  const weighted = (Object.keys(SCENARIOS) as SoakScenario[]).flatMap((scenario) =>
+    Array.from({ length: SCENARIOS[scenario] }, () => scenario),
   )
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
   const draining = new AbortController()
@@ -81,16 +81,16 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
 
   async function oneTurn(): Promise<void> {
     const conversationId = await somewhere()
-    const wish = pick(wishes)
+    const scenario = pick(weighted)
     const began = performance.now()
-    const runId = await send(conversationId, wish, 'enqueue')
+    const runId = await send(conversationId, scenario, 'enqueue')
     times.sends.push(performance.now() - began)
-    if (chance(0.08)) totals.steered += (await send(conversationId, pick(wishes), 'steer')) === runId ? 1 : 0
+    if (chance(0.08)) totals.steered += (await send(conversationId, pick(weighted), 'steer')) === runId ? 1 : 0
     if (chance(0.1)) await cancelSoon(runId)
     const isSteady = await follow(runId)
     const run = await waitForRun(runId, context)
     // Only one kind of turn is measured, so that the curve shows the server and not the mix of turns.
-    if (wish === 'plain' && isSteady && run.stopReason === 'end_turn') times.turns.push(performance.now() - began)
+    if (scenario === 'plain' && isSteady && run.stopReason === 'end_turn') times.turns.push(performance.now() - began)
     count(run)
     // An approval without an answer expires, or the next sender in this conversation answers it.
     if (run.waiting && chance(0.8)) await answer(run)

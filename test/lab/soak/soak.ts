@@ -156,8 +156,8 @@ async function check(home: string, at: number): Promise<Check> {
     const began = performance.now()
     const { runs, messages, violations } = await checkStore(app.context)
     const seconds = (performance.now() - began) / 1_000
-    const told = violations.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`)
-    return { at, seconds, runs, messages, violations: told }
+    const broken = violations.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`)
+    return { at, seconds, runs, messages, violations: broken }
   } finally {
     await app.close()
   }
