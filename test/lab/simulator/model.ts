@@ -130,7 +130,7 @@ function answerTo(
   const usage: Part = { type: 'usage', usage: { promptTokens, completionTokens: 5, reasoningTokens: bill } }
   const stop: Part = { type: 'finish', finish: 'stop' }
   const say = (pieces: string[]): Part[] => pieces.map((text) => ({ type: 'text-delta', text }))
-  if (prompt.isSummary) return { parts: [...say(['what was answer']), usage, stop], text: 'what was answer' }
+  if (prompt.isSummary) return { parts: [...say(['what was said']), usage, stop], text: 'what was said' }
   if (prompt.kept !== undefined) {
     const pieces = piecesOf(...subjectOf(prompt.kept))
     const text = pieces.join('')
