@@ -119,7 +119,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.equal(end!.stdout, 'more\n')
     assert.deepEqual([killed!.code, killed!.stdout], [0, `${id}: exited with 0.\n`], 'what has ended stays as it is')
     assert.match(stranger!.stderr, /There is no process "nonsense"/)
-    assert.match(unconfirmed!.stderr, /Nobody is here to ask. Add --yes/)
+    assert.match(unconfirmed!.stderr, /Confirmation needs a terminal. Add --yes/)
     assert.deepEqual([stranger!.code, unconfirmed!.code, nobody!.code], [3, 2, 3])
     assert.ok(existsSync(workspace!.folder))
 
