@@ -10,7 +10,7 @@ export type OpenedApp = { context: ServiceContext; settings: { home: string }; c
 /** The composition root as the CLI sees it. */
 type OpenApp = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
 
-/** A request the simulator has seen, as far as it is told to a person. */
+/** A request to the simulator, with the fields that the CLI prints. */
 export type SimulatedRequest = {
   number: number
   method: string
@@ -39,14 +39,14 @@ export type Simulate = (options: {
 export type ServerHandle = {
   url: string
   key: { key: string; file?: string; isNew: boolean }
-  /** Nothing new is accepted from now on. */
+  /** Stops accepting requests. */
   drain(): void
   close(): Promise<void>
 }
 
-export type Serve = (wish: ServeOptions) => Promise<ServerHandle>
+export type Serve = (options: ServeOptions) => Promise<ServerHandle>
 
-/** What every command is handed. `out` is for what was asked for, `notes` for what is said about it. */
+/** Passed to every command. `out` (stdout) takes the result, `notes` (stderr) everything about it. */
 export type CliContext = {
   openApp: OpenApp
   homeOf(environment: Environment): string
@@ -72,7 +72,7 @@ export async function withApp<T>(
   }
 }
 
-/** A home that nobody has used yet has nobody to be a guest of: it is made first. */
+/** A guest cannot open a home that does not exist yet, so the home is created first. */
 async function openGuest({ openApp, environment }: Pick<CliContext, 'openApp' | 'environment'>): Promise<OpenedApp> {
   try {
     return await openApp({ environment, role: 'guest' })
@@ -85,7 +85,7 @@ async function openGuest({ openApp, environment }: Pick<CliContext, 'openApp' | 
     try {
       return await openApp({ environment, role: 'owner' })
     } catch (fault) {
-      // Somebody does own it, so that was not what was wrong: an older server, most likely.
+      // The home exists and has an owner, so the first error is the real one: most likely an older server.
       throw fault instanceof StorageError && fault.fault === 'owned' ? guestFault : fault
     }
   }

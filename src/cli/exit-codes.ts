@@ -4,9 +4,9 @@ import type { StorageFault } from '../ports/storage-error.ts'
 
 /** A wrong flag or argument. */
 export const USAGE = 2
-/** A fault of Holdfast itself; the number is EX_SOFTWARE of sysexits.h. */
+/** A bug in Holdfast; the number is EX_SOFTWARE of sysexits.h. */
 export const BUG = 70
-/** What shells report for a program that ended by Ctrl-C. */
+/** The code that shells report for a program ended by Ctrl-C. */
 export const INTERRUPTED = 130
 export const TERMINATED = 143
 
@@ -42,7 +42,7 @@ export const EXIT_OF_STORAGE: Record<StorageFault, number> = {
   'outcome-unknown': 6,
 }
 
-/** How `holdfast run` ends, by why its turn did. */
+/** Exit code of `holdfast run`, by the stop reason of its turn. */
 export const EXIT_OF_STOP: Record<StopReason, number> = {
   end_turn: 0,
   tool_rule: 0,

@@ -5,7 +5,7 @@ import { listAgents, requireAgent } from '../service/agents/agents.ts'
 import { DEFAULT_BLOCKS } from '../service/agents/create-agent.ts'
 import type { HomeSession } from './home-session.ts'
 
-/** The named agent; without a name the oldest one, which is created if there is none. */
+/** The named agent; without a name the oldest agent, which is created if there is none. */
 export async function agentOrFirst(
   name: string | undefined,
   session: Pick<HomeSession, 'context' | 'verbs'>,
@@ -20,7 +20,7 @@ export async function agentOrFirst(
   return verbs.createAgent({
     name: 'assistant',
     model,
-    // Its user sits at this machine, so it has a terminal, too.
+    // The shell included: the user of the CLI has access to this machine anyway.
     tools: ['current_time', ...(isScripted ? DEMO_TOOLS : BASE_TOOLS), ...WORKSPACE_TOOLS],
     ...(isScripted ? undefined : MEMORY),
   })

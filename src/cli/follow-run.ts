@@ -11,11 +11,11 @@ type FollowOptions = {
   signal: AbortSignal
   answers: Screen
   notes: Screen
-  /** Told of each chunk after it was shown. */
+  /** Called for each chunk after it is printed. */
   onChunk?(chunk: NumberedChunk): void
 }
 
-/** Shows a run as it happens, from its beginning to its end; resolves with the run as it is then. */
+/** Prints a run from its beginning to its end as it happens; resolves with the ended run. */
 export async function followRun(
   runId: RunId,
   { session, signal, answers, notes, onChunk }: FollowOptions,
@@ -33,7 +33,7 @@ export async function followRun(
       after = next.value.number
       onChunk?.(next.value)
     }
-    // A reader that fell behind comes back where it was.
+    // A reader that fell behind resumes after the last chunk it printed.
     if (next.value !== 'behind') break
   }
   return waitForRun(runId, context, signal)

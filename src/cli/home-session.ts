@@ -6,25 +6,25 @@ import { findServer, newServerConnection } from './server/server-connection.ts'
 import { serverVerbs } from './server/server-verbs.ts'
 import { localVerbs, type Verbs } from './verbs.ts'
 
-/** A home to work in: rows to read, and somebody who does what is asked. */
+/** An open home: `context` reads the database, `verbs` change it in this process or through the server. */
 export type HomeSession = {
   context: ServiceContext
   settings: OpenedApp['settings']
   verbs: Verbs
-  /** Where the server that owns the home listens, if one does. */
+  /** URL of the server that owns the home, if one runs. */
   server?: string
 }
 
-/** `turns`: somebody must run them, so this process does if no server is there. `rows`: they can wait. */
+/** Without a server: `turns` makes this process the owner, which runs turns; `rows` only a guest, which does not. */
 type SessionNeed = 'turns' | 'rows'
 
 type HomeSessionDeps = Pick<CliContext, 'openApp' | 'environment' | 'homeOf' | 'notes'>
 
-/** A server that has just begun to start owns the home before it listens. */
+/** A starting server owns the home before it listens. */
 const STARTUP_TIMEOUT_MS = 1_500
 const POLL_MS = 100
 
-/** The home for the length of one piece of work: through its server while one owns it, otherwise in this process. */
+/** Opens the home for `work`: through its server if one owns it, otherwise in this process. */
 export async function withHome<T>(
   cli: HomeSessionDeps,
   need: SessionNeed,
@@ -34,9 +34,9 @@ export async function withHome<T>(
   if (server) return throughServer(server, cli, work)
   let isOpen = false
   try {
-    return await withApp(cli, need === 'turns' ? 'owner' : 'guest', ({ context: serviceContext, settings }) => {
+    return await withApp(cli, need === 'turns' ? 'owner' : 'guest', ({ context, settings }) => {
       isOpen = true
-      return work({ context: serviceContext, settings, verbs: localVerbs(serviceContext) })
+      return work({ context, settings, verbs: localVerbs(context) })
     })
   } catch (fault) {
     if (isOpen || !(fault instanceof StorageError) || fault.fault !== 'owned') throw fault
@@ -46,12 +46,16 @@ export async function withHome<T>(
   }
 }
 
-const throughServer = <T>(server: string, cli: HomeSessionDeps, work: (house: HomeSession) => Promise<T>): Promise<T> =>
-  withApp(cli, 'guest', ({ context: serviceContext, settings }) => {
+const throughServer = <T>(
+  server: string,
+  cli: HomeSessionDeps,
+  work: (session: HomeSession) => Promise<T>,
+): Promise<T> =>
+  withApp(cli, 'guest', ({ context, settings }) => {
     const givenKey = cli.environment.HOLDFAST_API_KEY?.trim()
     const notify = (sentence: string) => cli.notes.line(`  ${sentence}`)
     const connection = newServerConnection({ home: settings.home, givenKey, notify })
-    return work({ context: serviceContext, settings, server, verbs: serverVerbs(connection, serviceContext) })
+    return work({ context, settings, server, verbs: serverVerbs(connection, context) })
   })
 
 async function waitForServer({ environment, homeOf }: HomeSessionDeps): Promise<string | undefined> {

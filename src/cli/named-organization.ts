@@ -2,7 +2,7 @@ import { Problem } from '../core/problem.ts'
 import { listOrganizations } from '../service/people/people.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 
-/** The organization a person means, by name or id; nothing where none is meant. */
+/** The organization a person names, by name or id; `{}` without a name. */
 export async function namedOrganization(
   named: string | undefined,
   context: ServiceContext,

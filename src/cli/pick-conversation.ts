@@ -3,7 +3,7 @@ import { listConversations, requireConversation } from '../service/conversations
 import { listRuns } from '../service/runs/runs.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 
-/** Where the talk stopped: the conversation with an unfinished turn, or else the one spoken in last. */
+/** The conversation with an unfinished turn, otherwise the one with the newest message. */
 export async function lastConversation(agent: Agent, context: ServiceContext): Promise<Conversation> {
   const all = await listConversations(agent, context)
   const [unfinished] = [

@@ -5,13 +5,13 @@ import type { CliContext } from './cli-context.ts'
 import { BUG, EXIT_OF_PROBLEM, EXIT_OF_STORAGE } from './exit-codes.ts'
 import { safeText } from './terminal.ts'
 
-/** What a person at a terminal can do next, where the problem itself does not say. */
+/** The next step at a terminal, where the message of the problem does not give one. */
 const NEXT_STEP: Partial<Record<ProblemKind, string>> = {
   'pending-approval': '`holdfast approvals` shows it; `holdfast approvals approve RUN` or `deny RUN` answers it.',
   'home-owned': 'Stop that process, or set HOLDFAST_HOME to another folder.',
 }
 
-/** Says what went wrong in a sentence and answers with the exit code. Only a bug of ours may show a stack. */
+/** Prints the error as one sentence and returns the exit code. Only a bug in Holdfast shows a stack trace. */
 export function printError(fault: unknown, { notes, environment }: Pick<CliContext, 'notes' | 'environment'>): number {
   const { red } = notes.look.paint
   const print = (sentence: string) => notes.line(`${red('holdfast:')} ${safeText(sentence)}`)
@@ -25,6 +25,6 @@ export function printError(fault: unknown, { notes, environment }: Pick<CliConte
   }
   print(`this is a bug in Holdfast: ${errorText(fault)}`)
   if (environment.HOLDFAST_DEBUG === '1') notes.line(fault instanceof Error ? (fault.stack ?? '') : '')
-  else notes.line('Set HOLDFAST_DEBUG=1 to see where it happened. Nothing that was accepted is lost.')
+  else notes.line('Set HOLDFAST_DEBUG=1 to see the stack trace. Nothing that was accepted is lost.')
   return BUG
 }

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { Problem } from '../core/problem.ts'
 import type { Screen } from './terminal.ts'
 
-/** More than any key or token; somebody gave the wrong file. */
+/** Longer than any key or token: longer input is the wrong file. */
 const MAX_SECRET_CHARACTERS = 64 * 1024
 
 /** All of standard input. */
@@ -11,18 +11,21 @@ export async function secretFromPipe(input: NodeJS.ReadStream): Promise<string> 
   for await (const chunk of input.setEncoding('utf8')) {
     text += chunk
     if (text.length > MAX_SECRET_CHARACTERS)
-      throw new Problem('invalid', 'What came on standard input is too long to be a secret.')
+      throw new Problem(
+        'invalid',
+        `Standard input is too long to be a secret: the limit is ${MAX_SECRET_CHARACTERS} characters.`,
+      )
   }
   return text.trim()
 }
 
-/** What a person types or pastes, unseen. Undefined: they left with Ctrl-C. */
+/** Reads a typed or pasted secret without echo. Undefined: the user pressed Ctrl-C. */
 export function secretFromKeyboard(
   prompt: string,
   { write }: Screen,
   input: NodeJS.ReadStream,
 ): Promise<string | undefined> {
-  // Before anything is asked for: whoever types at once must not see it either.
+  // Before the prompt: input that is typed early must not be echoed either.
   input.setRawMode(true)
   input.setEncoding('utf8').resume()
   write(prompt)
@@ -53,7 +56,7 @@ const CTRL_D = '\x04'
 const CTRL_U = '\x15'
 const BACKSPACE = '\x7f'
 
-/** Only a plain yes is one. */
+/** True only for y or yes. */
 export async function confirm(
   question: string,
   input: NodeJS.ReadStream,

@@ -8,7 +8,7 @@ import { newScreen } from './terminal.ts'
 
 type CliOptions = Omit<CliContext, 'out' | 'notes'>
 
-/** The command line: parses, loads the one command that was asked for, and answers with the exit code. */
+/** Parses the command line, loads only the command it names, and resolves with the exit code. */
 export async function runCli(argv: string[], options: CliOptions): Promise<number> {
   const { environment, version } = options
   const cli: CliContext = {
@@ -17,7 +17,7 @@ export async function runCli(argv: string[], options: CliOptions): Promise<numbe
     notes: newScreen(process.stderr, environment),
   }
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
-  // A promise nobody awaited is a bug like any other, and is told like one.
+  // Unhandled rejections also arrive here; they are printed like any other bug.
   process.on('uncaughtException', (fault) => process.exit(printError(fault, cli)))
   let exit = 0
   const ends = (code: number) => {
@@ -25,7 +25,7 @@ export async function runCli(argv: string[], options: CliOptions): Promise<numbe
   }
   try {
     await programFor(cli, ends)
-      .version(version)
+      .version(version, '-V, --version', 'Print the version.')
       .parseAsync(argv.length > 0 ? argv : ['--help'], { from: 'user' })
     return exit
   } catch (fault) {
@@ -37,38 +37,44 @@ export async function runCli(argv: string[], options: CliOptions): Promise<numbe
 function programFor(cli: CliContext, ends: (code: number) => void): Command {
   const environmentValue = (variable: string) => cli.environment[variable]?.trim() || undefined
   const program = new Command('holdfast')
-    .description('Agents that stay alive: nothing is lost, stuck, done twice or hidden.')
+    .description('A server for long-lived AI agents: nothing is lost, stuck, done twice or hidden.')
+    .helpOption('-h, --help', 'Show this help.')
+    .helpCommand('help [command]', 'Show the help of a command.')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'holdfast: ')) })
-    .showHelpAfterError('`holdfast --help` lists what there is.')
+    .showHelpAfterError('Run `holdfast --help` for the list of commands.')
 
   program
     .command('chat')
-    .description('talk to an agent; goes on where you stopped')
-    .option('--agent <name>', 'name or id of the agent')
-    .option('--new', 'start a new conversation')
+    .description('Chat with an agent. Continues the last conversation.')
+    .option('--agent <name>', 'Agent name or id.')
+    .option('--new', 'Start a new conversation.')
     .action(async (flags) => ends(await (await import('./commands/chat.ts')).chat(flags, cli)))
 
   program
     .command('run')
-    .description('one turn: the answer on stdout, the rest on stderr, why it ended in the exit code')
-    .argument('<message>', 'what to say, or - to read it from stdin')
-    .option('--agent <name>', 'name or id of the agent')
-    .option('--json', 'print one JSON object at the end instead')
-    .option('--deny', 'decline calls that need approval instead of waiting for a person')
-    .option('--no-stream', 'print the answer when it is complete')
+    .description('Run one turn. The answer goes to stdout, progress to stderr; the exit code tells why the turn ended.')
+    .argument('<message>', 'Message to send, or - to read it from stdin.')
+    .option('--agent <name>', 'Agent name or id.')
+    .option('--json', 'Print one JSON object when the turn ends.')
+    .option('--deny', 'Deny calls that need approval instead of waiting for an answer.')
+    .option('--no-stream', 'Print the answer when it is complete.')
     .action(async (message, flags) => ends(await (await import('./commands/run.ts')).run(message, flags, cli)))
 
   program
     .command('serve')
-    .description('serve this home to the official client over HTTP')
+    .description('Serve this home over HTTP for the official client.')
     .option(
       '--host <address>',
-      'where to listen; others than this machine need a long key',
+      'Address to listen on. Any address but loopback needs an API key of at least 32 characters.',
       environmentValue('HOST') ?? DEFAULT_HOST,
     )
-    .option('--port <number>', '0 takes any free port', environmentValue('PORT') ?? String(DEFAULT_PORT))
-    .option('--access-log', 'one line of JSON on stderr for each request')
+    .option(
+      '--port <number>',
+      'Port to listen on. 0 picks a free port.',
+      environmentValue('PORT') ?? String(DEFAULT_PORT),
+    )
+    .option('--access-log', 'Log each request as one line of JSON on stderr.')
     .action(async (flags) => ends(await (await import('./commands/serve.ts')).serve(flags, cli)))
 
   addAgents(program, cli)
@@ -83,24 +89,29 @@ function programFor(cli: CliContext, ends: (code: number) => void): Command {
 
   program
     .command('doctor')
-    .description('check that everything Holdfast promises holds for what is stored')
-    .option('--repair', 'mend what can be mended without a doubt, and say what was done; no server may run meanwhile')
-    .option('--json')
+    .description('Check the stored data against every invariant.')
+    .option('--repair', 'Repair what can be repaired without guessing, and report each repair. Stop the server first.')
+    .option(...JSON_OPTION)
     .action(async (flags) => ends(await (await import('./commands/doctor.ts')).doctor(flags, cli)))
 
   program
     .command('demo')
-    .description('a guided minute in a temporary home: a tool, an approval, a cancel, kill -9 and its recovery')
-    .option('--fast', 'without the pauses for reading')
+    .description(
+      'Show Holdfast in a minute, in a temporary home: a tool, an approval, a cancel, recovery from kill -9.',
+    )
+    .option('--fast', 'Skip the pauses for reading.')
     .action(async (flags) => ends(await (await import('./commands/demo.ts')).demo(flags, cli)))
 
   program
     .command('simulate')
-    .description('play the model providers on this machine, with scripted faults')
-    .option('--port <number>', 'where to listen on loopback; 0 takes any free port', '8284')
-    .option('--script <file>', 'what to answer, as JSON; see below')
-    .option('--key <name=state...>', 'a known key: valid, revoked, expired, out-of-credit, limited or limited:SECONDS')
-    .option('--verbose', 'show what was asked, too')
+    .description('Simulate model providers on this machine, with scripted answers and faults.')
+    .option('--port <number>', 'Loopback port to listen on. 0 picks a free port.', '8284')
+    .option('--script <file>', 'JSON file with the answers. The format is described below.')
+    .option(
+      '--key <name=state...>',
+      'Accept only known keys. State: valid, revoked, expired, out-of-credit, limited or limited:SECONDS.',
+    )
+    .option('--verbose', 'Also print the body of each request.')
     .addHelpText('after', SIMULATE_HELP)
     .action(async (flags) => ends(await (await import('./commands/simulate.ts')).simulate(flags, cli)))
 
@@ -109,62 +120,74 @@ function programFor(cli: CliContext, ends: (code: number) => void): Command {
 
 function addAgents(program: Command, cli: CliContext): void {
   const load = () => import('./commands/agents.ts')
-  const agents = program.command('agents').description('list, create and show agents')
+  const agents = program.command('agents').description('List, create and show agents.')
   agents
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('List agents.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   agents
     .command('create')
-    .argument('<name>')
-    .option('--model <handle...>', 'provider/model; several make a fallback chain (default: see config.yaml)')
-    .option('--fallback <handle...>', 'where to go on when the model fails; every turn starts at the model again')
-    .option('--system <text>', 'what the agent is told to be')
-    .option('--tool <name...>', 'tools it may use; if none is named, all but those of workspaces')
+    .description('Create an agent.')
+    .argument('<name>', 'Name of the agent.')
+    .option(
+      '--model <handle...>',
+      'Model as provider/model. Several make a failover chain. Default: model in config.yaml, or scripted/friendly.',
+    )
+    .option('--fallback <handle...>', 'Models to fail over to, in order. Every turn starts at --model again.')
+    .option('--system <text>', 'System prompt of the agent.')
+    .option('--tool <name...>', 'Tools the agent may use. Default: all except workspace tools.')
     .action(async (name, flags) => (await load()).create(name, flags, cli))
   agents
     .command('show')
-    .argument('<agent>', 'name or id')
-    .option('--json')
+    .description('Show an agent.')
+    .argument('<agent>', 'Agent name or id.')
+    .option(...JSON_OPTION)
     .action(async (agent, flags) => (await load()).show(agent, flags, cli))
 }
 
 function addRuns(program: Command, cli: CliContext): void {
   const load = () => import('./commands/runs.ts')
-  const runs = program.command('runs').description('list runs, tell the story of one, cancel one')
+  const runs = program.command('runs').description('List, show and cancel runs.')
   runs
     .command('list', { isDefault: true })
-    .option('--agent <name>', 'only those of this agent')
-    .option('--limit <number>', 'how many', '20')
-    .option('--json')
+    .description('List runs, newest first.')
+    .option('--agent <name>', 'Only runs of this agent (name or id).')
+    .option('--limit <number>', 'Maximum number of runs, 1 to 1000.', '20')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   runs
     .command('show')
-    .argument('<run>')
-    .option('--json')
+    .description('Show everything that happened in a run.')
+    .argument('<run>', 'Run id.')
+    .option(...JSON_OPTION)
     .action(async (run, flags) => (await load()).show(run, flags, cli))
   runs
     .command('cancel')
-    .argument('<run>')
+    .description('Cancel a run.')
+    .argument('<run>', 'Run id.')
     .action(async (run) => (await load()).cancel(run, cli))
 }
 
 function addApprovals(program: Command, cli: CliContext): void {
   const load = () => import('./commands/approvals.ts')
-  const approvals = program.command('approvals').description('list what waits for a person, and answer it')
+  const approvals = program.command('approvals').description('List pending approvals and answer them.')
   approvals
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('List pending approvals.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   approvals
     .command('approve')
-    .argument('<run>')
-    .argument('[call...]', 'only these calls; the others are declined. All if none is named')
+    .description('Approve the pending calls of a run.')
+    .argument('<run>', 'Run id.')
+    .argument('[call...]', 'Ids of the calls to approve; the others are denied. Default: all.')
     .action(async (run, calls) => (await load()).approve(run, calls, cli))
   approvals
     .command('deny')
-    .argument('<run>')
-    .option('--reason <text>', 'told to the agent')
+    .description('Deny the pending calls of a run.')
+    .argument('<run>', 'Run id.')
+    .option('--reason <text>', 'Reason to give to the agent.')
     .action(async (run, flags) => (await load()).deny(run, flags, cli))
 }
 
@@ -172,50 +195,49 @@ type CommandDeps = { cli: CliContext; ends(code: number): void }
 
 function addWorkspaces(program: Command, { cli, ends }: CommandDeps): void {
   const load = () => import('./commands/workspaces.ts')
-  const which = [
-    '<workspace>',
-    'id of a conversation, or name of an agent for the conversation it was last in',
-  ] as const
+  const which = ['<workspace>', 'Conversation id, or agent name for its last conversation.'] as const
   const workspaces = program
     .command('workspaces')
-    .description('where agents work: files and processes of conversations; show, read logs, end, remove')
+    .description('Manage workspaces: the files and processes of conversations.')
   workspaces
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('List workspaces.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   workspaces
     .command('show')
+    .description('Show a workspace and its processes.')
     .argument(...which)
-    .option('--json')
+    .option(...JSON_OPTION)
     .action(async (workspace, flags) => (await load()).show(workspace, flags, cli))
   workspaces
     .command('logs')
-    .description('what a process wrote')
+    .description('Print the output of a process.')
     .argument(...which)
-    .argument('<process>')
-    .option('--last <bytes>', 'only the end of it')
-    .action(async (workspace, process, flags) => (await load()).logs(workspace, process, { flags, context: cli }))
+    .argument('<process>', 'Process id.')
+    .option('--last <bytes>', 'Only the last bytes, 1 to 1048576.')
+    .action(async (workspace, process, flags) => (await load()).logs(workspace, process, { flags, cli }))
   workspaces
     .command('kill')
-    .description('end a process and all it started')
+    .description('Kill a process and everything it started.')
     .argument(...which)
-    .argument('<process>')
-    .option('--json')
-    .action(async (workspace, process, flags) => (await load()).kill(workspace, process, { ...flags, context: cli }))
+    .argument('<process>', 'Process id.')
+    .option(...JSON_OPTION)
+    .action(async (workspace, process, flags) => (await load()).kill(workspace, process, { ...flags, cli }))
   workspaces
     .command('remove')
-    .description('remove a workspace for good: processes end, files are gone; the conversation stays')
+    .description('Remove a workspace: end its processes and delete its files. The conversation stays.')
     .argument(...which)
-    .option('--yes', 'do not ask')
+    .option('--yes', 'Do not ask for confirmation.')
     .action(async (workspace, flags) => ends(await (await load()).remove(workspace, flags, cli)))
 }
 
 function addModels(program: Command, { cli, ends }: CommandDeps): void {
   program
     .command('models')
-    .description('what the configured providers serve: windows, prices, and which agents use it')
-    .option('--provider <name>', 'only this one, and all of its models')
-    .option('--json')
+    .description('List models of the configured providers, with context windows, prices and the agents that use them.')
+    .option('--provider <name>', 'Only this provider, with all of its models.')
+    .option(...JSON_OPTION)
     .action(async (flags) => ends(await (await import('./commands/models.ts')).models(flags, cli)))
 }
 
@@ -223,23 +245,24 @@ function addProviders(program: Command, { cli, ends }: CommandDeps): void {
   const load = () => import('./commands/providers.ts')
   const providers = program
     .command('providers')
-    .description('list model providers and how they stand, try one, let it be asked again')
+    .description('List model providers and their state, test one, or end its cooldowns.')
   providers
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('List providers and their state.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   providers
     .command('test')
-    .description('one small request with the credential a turn would use; it costs what it costs')
-    .argument('<provider>')
-    .option('--model <name>', 'the model to ask; otherwise one an agent uses, or the first it lists')
-    .option('--json')
+    .description('Send one small request with the credential a turn would use. The provider may charge for it.')
+    .argument('<provider>', 'Provider name.')
+    .option('--model <name>', 'Model to use. Default: one that an agent uses, or the first the provider lists.')
+    .option(...JSON_OPTION)
     .action(async (name, flags) => ends(await (await load()).test(name, flags, cli)))
   providers
     .command('clear')
-    .description('end the cooldowns of a provider, so that the next attempt asks it')
-    .argument('<provider>')
-    .option('--json')
+    .description('End the cooldowns of a provider, so that the next attempt uses it.')
+    .argument('<provider>', 'Provider name.')
+    .option(...JSON_OPTION)
     .action(async (name, flags) => (await load()).clear(name, flags, cli))
 }
 
@@ -247,110 +270,124 @@ function addAuth(program: Command, { cli, ends }: CommandDeps): void {
   const load = () => import('./commands/auth.ts')
   const auth = program
     .command('auth')
-    .description('keys and logins of providers; also while Holdfast runs on this home')
+    .description('Manage keys and logins of providers. Works while a server runs on this home.')
   auth
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('List stored credentials.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   auth
     .command('add')
-    .description('keep a key, sealed; it is typed unseen or piped in, never an argument')
-    .argument('<provider>')
-    .option('--label <name>', 'what to call it; several keys of a provider are a pool')
-    .option('--key-stdin', 'read the key from standard input')
-    .option('--device', 'sign in with a code in a browser, where the vendor has that')
-    .option('--token-stdin', 'read the JSON answer of an OAuth token endpoint from standard input')
-    .option('--token-url <url>', 'with --token-stdin: where these tokens are renewed')
-    .option('--client-id <id>', 'with --token-stdin: as whom they are renewed')
-    .option('--replace', 'a new secret for the one that has this label')
+    .description('Store a key, encrypted. Type it (hidden) or pipe it in; it is never an argument.')
+    .argument('<provider>', 'Provider name.')
+    .option('--label <name>', 'Label of the credential. Several credentials of a provider form a pool.')
+    .option('--key-stdin', 'Read the key from stdin.')
+    .option('--device', 'Sign in with a code in a browser, where the provider supports it.')
+    .option('--token-stdin', 'Read the JSON response of an OAuth token endpoint from stdin.')
+    .option('--token-url <url>', 'With --token-stdin: URL that renews the tokens.')
+    .option('--client-id <id>', 'With --token-stdin: OAuth client id for the renewal.')
+    .option('--replace', 'Replace the secret of the credential with this label.')
     .action(async (name, flags) => ends(await (await load()).add(name, flags, cli)))
   auth
     .command('refresh')
-    .description('renew the logins of a provider, or one of them, now')
-    .argument('<which>', 'a provider, an id or a label')
+    .description('Renew one login, or all logins of a provider, now.')
+    .argument('<which>', 'Provider, credential id or label.')
     .action(async (which) => ends(await (await load()).refresh(which, cli)))
   auth
     .command('remove')
-    .argument('<credential>', 'id or label')
-    .option('--yes', 'do not ask')
+    .description('Remove a credential.')
+    .argument('<credential>', 'Credential id or label.')
+    .option('--yes', 'Do not ask for confirmation.')
     .action(async (which, flags) => ends(await (await load()).remove(which, flags, cli)))
   auth
     .command('rotate-key')
-    .description('a new key file for this home; everything kept is sealed anew')
+    .description('Create a new encryption key for this home and encrypt every credential again.')
     .action(async () => (await load()).rotate(cli))
 }
 
-const ORGANIZATION_OPTION = ['--organization <name>', 'name or id; without it the one the home began with'] as const
+const JSON_OPTION = ['--json', 'Print JSON.'] as const
+
+const ORGANIZATION_OPTION = [
+  '--organization <name>',
+  'Organization name or id. Default: the default organization.',
+] as const
 
 function addKeys(program: Command, cli: CliContext): void {
   const load = () => import('./commands/keys.ts')
-  const keys = program.command('keys').description('keys for the server: who may come in, and what for')
+  const keys = program.command('keys').description('Manage API keys of the server.')
   keys
     .command('list', { isDefault: true })
+    .description('List API keys.')
     .option(...ORGANIZATION_OPTION)
-    .option('--json')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAll(flags, cli))
   keys
     .command('create')
-    .description('make a key; it is shown once')
-    .argument('<name>', 'what it is for')
-    .option('--scope <scope>', 'read, agent or admin', 'agent')
-    .option('--user <id>', 'whose it is')
-    .option('--days <number>', 'how long it is valid; for ever without it')
+    .description('Create an API key. It is shown once.')
+    .argument('<name>', 'Name of the key.')
+    .option('--scope <scope>', 'Scope of the key: read, agent or admin.', 'agent')
+    .option('--user <id>', 'Id of the user the key belongs to.')
+    .option('--days <number>', 'Days until the key expires. Default: never.')
     .option(...ORGANIZATION_OPTION)
-    .option('--json')
+    .option(...JSON_OPTION)
     .action(async (name, flags) => (await load()).create(name, flags, cli))
   keys
     .command('revoke')
-    .description('end a key, and within a second what it holds open')
-    .argument('<key>', 'its id')
+    .description('Revoke a key. Its open connections close within a second.')
+    .argument('<key>', 'Key id.')
     .option(...ORGANIZATION_OPTION)
     .action(async (id, flags) => (await load()).revoke(id, flags, cli))
 }
 
 function addPeople(program: Command, cli: CliContext): void {
   const load = () => import('./commands/people.ts')
-  const organizations = program.command('organizations').description('who shares agents; others see nothing of them')
+  const organizations = program
+    .command('organizations')
+    .description('List and create organizations. An agent is visible only inside its organization.')
   organizations
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('List organizations.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAllOrganizations(flags, cli))
   organizations
     .command('create')
-    .argument('<name>')
+    .description('Create an organization.')
+    .argument('<name>', 'Name of the organization.')
     .action(async (name) => (await load()).createOrganizationCommand(name, cli))
-  const users = program.command('users').description('people whom keys belong to')
+  const users = program.command('users').description('List, create and remove users. A key can belong to a user.')
   users
     .command('list', { isDefault: true })
+    .description('List users.')
     .option(...ORGANIZATION_OPTION)
-    .option('--json')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await load()).listAllUsers(flags, cli))
   users
     .command('create')
-    .argument('<name>')
+    .description('Create a user.')
+    .argument('<name>', 'Name of the user.')
     .option(...ORGANIZATION_OPTION)
     .action(async (name, flags) => (await load()).createUserCommand(name, flags, cli))
   users
     .command('remove')
-    .description('remove a user and revoke its keys')
-    .argument('<user>', 'its id')
+    .description('Remove a user and revoke its keys.')
+    .argument('<user>', 'User id.')
     .option(...ORGANIZATION_OPTION)
     .action(async (id, flags) => (await load()).removeUser(id, flags, cli))
   program
     .command('audit')
-    .description('who did what, when, from where, and what came of it')
-    .option('--limit <number>', 'how many', '50')
+    .description('Show the audit log: who did what, when, from where and with what result.')
+    .option('--limit <number>', 'Maximum number of entries, 1 to 10000.', '50')
     .option(...ORGANIZATION_OPTION)
-    .option('--json')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await import('./commands/audit.ts')).audit(flags, cli))
   program
     .command('cache')
-    .description('what the running server keeps warm between turns')
-    .option('--json')
+    .description('Show the history cache of the running server.')
+    .option(...JSON_OPTION)
     .action(async (flags) => (await import('./commands/cache.ts')).cache(flags, cli))
 }
 
-/** `holdfast runs | head` closes the pipe early; that is no fault, and the work itself goes on. */
+/** `holdfast runs | head` closes the pipe early. That is not an error, and the command continues. */
 function ignoreClosedPipe(fault: NodeJS.ErrnoException): void {
   if (fault.code !== 'EPIPE') throw fault
 }

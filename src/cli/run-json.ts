@@ -2,7 +2,7 @@ import type { Message } from '../core/message.ts'
 import type { NewStep } from '../core/projection.ts'
 import type { Run } from '../core/run.ts'
 
-/** A run in the words of the wire, for programs that read the CLI. */
+/** A run with the field names of the HTTP API, for programs that read the CLI. */
 export const runJson = (run: Run) => ({
   run_id: run.id,
   status: run.status,

@@ -1,4 +1,4 @@
-/** Calls back for Ctrl-C and for being asked to end, until the returned function is called. */
+/** Listens for SIGINT, SIGTERM and SIGHUP until the returned function is called. */
 export function onSignals({ interrupt, terminate }: { interrupt(): void; terminate(): void }): () => void {
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', terminate)

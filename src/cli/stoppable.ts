@@ -1,7 +1,7 @@
 import { INTERRUPTED, TERMINATED } from './exit-codes.ts'
 import { onSignals } from './signals.ts'
 
-/** Work that Ctrl-C stops; the exit code then says so, whatever the work made of it. */
+/** Runs work that a signal aborts; the exit code is then that of the signal. */
 export async function stoppable(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const stopping = new AbortController()
   let exit: number | undefined

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 type Style = (text: string) => string
 export type Paint = Record<'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan', Style>
 
-/** What a screen can show; rendering depends on this and on nothing else of it. */
+/** Capabilities of a screen. Rendering depends on nothing else. */
 export type Look = { paint: Paint; canRedraw: boolean; width: number }
 
 export type Screen = {
@@ -16,7 +16,7 @@ type ScreenEnvironment = { readonly NO_COLOR?: string | undefined; readonly TERM
 
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number }
 
-/** Pipes and files have no width; this is the one people expect of a terminal. */
+/** Pipes and files have no width; 80 is the usual one of a terminal. */
 const DEFAULT_WIDTH = 80
 
 export function newScreen(stream: Stream, environment: ScreenEnvironment): Screen {
@@ -25,7 +25,7 @@ export function newScreen(stream: Stream, environment: ScreenEnvironment): Scree
   return {
     write: (text) => void stream.write(text),
     line: (text = '') => void stream.write(`${text}\n`),
-    // Asked for each time: the window may have been resized.
+    // Read each time: the window may have been resized.
     get look() {
       return { paint, canRedraw: isCapable, width: stream.columns || DEFAULT_WIDTH }
     },
@@ -57,7 +57,7 @@ export const PLAIN: Paint = {
   cyan: unstyled,
 }
 
-/** Back to the start of the line and empty it: how a line that was left open is replaced. */
+/** Moves to the start of the line and clears it, to replace an open line. */
 export const CLEAR_LINE = '\r\x1b[K'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -65,7 +65,7 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u
 
 /**
  * Text from models and tools may hold codes that move the cursor, recolor the screen or reverse what an approval shows.
- * They are made visible instead of obeyed.
+ * They are shown as visible characters instead.
  */
 export const safeText = (text: string): string =>
   text.replaceAll('\r\n', '\n').replace(CONTROLS, (code) => {

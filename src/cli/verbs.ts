@@ -18,7 +18,7 @@ type TextMessage = { agent: Agent; conversationId: ConversationId; text: string 
   'onGuarded' | 'streamTokens'
 >
 
-/** What changes something, or is told as it happens: done in this process, or by the server that owns the home. */
+/** Operations that change or stream something: done in this process, or by the server that owns the home. */
 export type Verbs = {
   send(message: TextMessage): Promise<RunId>
   watch(runId: RunId, options: { after: number; signal: AbortSignal }): AsyncGenerator<NumberedChunk, WatchEnd>

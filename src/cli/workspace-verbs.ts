@@ -11,10 +11,10 @@ import {
   showWorkspace,
 } from '../service/workspaces/workspaces.ts'
 
-/** A workspace as it is shown to people. Its folder is told to those who run the server. */
+/** A workspace as the CLI prints it. Only the operator of the server sees the folder. */
 export type ShownWorkspace = {
   agent: { id: string; name: string }
-  /** What runs and ran in one is known of those that are awake, or were looked at by themselves. */
+  /** Usage and processes are present for workspaces that are awake, or were fetched alone. */
   state: Omit<WorkspaceSummary, 'folder'> & { folder?: string } & Partial<Pick<WorkspaceState, 'usage' | 'processes'>>
 }
 

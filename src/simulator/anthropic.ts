@@ -9,10 +9,10 @@ import type { FinishName } from './script.ts'
 const responder: Responder = {
   newline: '\n',
   ping: 'event: ping\ndata: {"type": "ping"}\n\n',
-  frames(said) {
-    const usage = said.usage && usageOf(said.usage)
+  frames(reply) {
+    const usage = reply.usage && usageOf(reply.usage)
     const opening = {
-      ...head(said),
+      ...head(reply),
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -20,23 +20,23 @@ const responder: Responder = {
     }
     return [
       event({ type: 'message_start', message: opening }),
-      ...blocksOf(said).flatMap((block, index) => blockFrames(block, index)),
+      ...blocksOf(reply).flatMap((block, index) => blockFrames(block, index)),
       closing(
         event({
           type: 'message_delta',
-          delta: { stop_reason: STOP_REASON[said.finish], stop_sequence: null },
+          delta: { stop_reason: STOP_REASON[reply.finish], stop_sequence: null },
           ...defined({ usage }),
         }),
       ),
       closing(event({ type: 'message_stop' })),
     ]
   },
-  whole: (said) => ({
-    ...head(said),
-    content: blocksOf(said).map(({ whole }) => whole),
-    stop_reason: STOP_REASON[said.finish],
+  whole: (reply) => ({
+    ...head(reply),
+    content: blocksOf(reply).map(({ whole }) => whole),
+    stop_reason: STOP_REASON[reply.finish],
     stop_sequence: null,
-    ...defined({ usage: said.usage ? usageOf(said.usage) : undefined }),
+    ...defined({ usage: reply.usage ? usageOf(reply.usage) : undefined }),
   }),
   errorFrame: ({ body }) => ({ event: 'error', data: JSON.stringify(body) }),
 }
@@ -77,15 +77,15 @@ const head = ({ number, model }: ResolvedReply) => ({
 
 const event = (data: { type: string; [key: string]: Json }): Frame => ({ event: data.type, data: JSON.stringify(data) })
 
-/** A block as one piece, and as it opens and grows. Some servers open a block again in its middle. */
+/** A content block, whole and as stream events. Some servers send the start of a block twice. */
 type Block = { whole: Json; start: Json; deltas: Json[]; restart?: Json }
 
-function blocksOf(said: ResolvedReply): Block[] {
-  const text = said.text + (said.refusal ?? '')
+function blocksOf(reply: ResolvedReply): Block[] {
+  const text = reply.text + (reply.refusal ?? '')
   return [
-    ...thinkingBlocks(said),
-    ...(text === '' ? [] : [textBlock(text, said)]),
-    ...said.calls.map((call) => callBlock(call, said)),
+    ...thinkingBlocks(reply),
+    ...(text === '' ? [] : [textBlock(text, reply)]),
+    ...reply.calls.map((call) => callBlock(call, reply)),
   ]
 }
 
@@ -131,7 +131,7 @@ const blockFrames = ({ start, deltas, restart }: Block, index: number): Frame[] 
   event({ type: 'content_block_stop', index }),
 ]
 
-/** The body of an answer in one piece has objects only; broken arguments stay the text they are. */
+/** Arguments are an object in a non-streamed answer; invalid JSON stays text. */
 export function parsed(json: string): Json {
   try {
     return JSON.parse(json) as Json
@@ -140,7 +140,7 @@ export function parsed(json: string): Json {
   }
 }
 
-/** Its input does not count what the cache read or took. */
+/** Anthropic does not count cached and written tokens as input. */
 const usageOf = ({ input, output, cached, written }: Tokens) => ({
   input_tokens: Math.max(0, input - cached - written),
   cache_creation_input_tokens: written,

@@ -5,7 +5,7 @@ import { KEY_WORDS, readKeyState } from './key-ring.ts'
 import { describeIssue, readScript } from './read-script.ts'
 import type { KeyState, Script } from './script.ts'
 
-/** What can be changed from outside while it runs. Nothing of it is recorded or asks for a key. */
+/** Controls of a running simulator over HTTP. These requests are not recorded and need no key. */
 type SimulatorControls = {
   script(...rules: Script): void
   setKey(key: string, state: KeyState): void
@@ -34,7 +34,7 @@ export async function control(
 }
 
 type ControlHandler = (
-  given: { name: string; body: string; query: URLSearchParams },
+  request: { name: string; body: string; query: URLSearchParams },
   controlled: SimulatorControls,
 ) => ControlResponse
 type ControlResponse = { status: number; body: Json }
@@ -63,7 +63,7 @@ const CONTROL_HANDLERS: Record<string, ControlHandler> = {
   'POST down': ({ query }, { refuse }) => {
     const forMs = Number(query.get('forMs') ?? Number.NaN)
     if (!(forMs >= 0)) return refusal(422, [`POST ${PREFIX}down?forMs=NUMBER`])
-    // Only after the answer is on its way: this connection is reset, too.
+    // After the response was sent: closing the port resets this connection, too.
     setImmediate(() => refuse(forMs))
     return done
   },

@@ -3,18 +3,18 @@ import type { ErrorName, Wording } from './error-table.ts'
 import type { Fields } from './request-fields.ts'
 import type { Responder } from './responder.ts'
 
-/** How the simulator plays the vendor of one protocol. */
+/** How the simulator imitates the vendor of one protocol. */
 export type SimulatedDialect = {
-  /** The end of the paths that speak it. */
+  /** Matches the end of the paths of the protocol. */
   path: RegExp
   reader: RequestReader
   responder: Responder
-  /** Where the vendor's words for an error differ from the common ones; without it, nowhere. */
+  /** Differences from the common wording of an error. */
   wordingOf?(error: ErrorName): Partial<Wording> | undefined
   errorBody(wording: Wording, context: ErrorBodyContext): Json
 }
 
-/** Where the parts of a request are. */
+/** Reads the fields of a request. */
 type RequestReader = {
   model(fields: Fields, path: string): string
   streams(fields: Fields, path: string): boolean

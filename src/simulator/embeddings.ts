@@ -4,7 +4,7 @@ import type { HttpAnswer } from './play-answer.ts'
 
 const DIMENSIONS = 256
 
-/** Vectors of the words: texts that share words are near each other, and the same text is always the same vector. */
+/** Bag-of-words vectors: texts that share words are close, and the same text always gives the same vector. */
 export function embedTexts({ received: { body, path } }: Exchange): HttpAnswer {
   const isGemini = path.endsWith(':batchEmbedContents')
   const texts = isGemini ? geminiTexts(body) : openaiTexts(body)
@@ -38,7 +38,7 @@ function geminiTexts(body: Json): string[] {
   })
 }
 
-/** Words that mean the same, so that meaning can be told from words in tests. */
+/** Synonyms share a vector, so that tests can tell semantic search from keyword search. */
 const SYNONYMS: Record<string, string> = { car: 'automobile', boat: 'ship', happy: 'glad', kettle: 'teapot' }
 
 function vectorOf(text: string): number[] {

@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts'
 
-/** How a vendor words one error. `{model}`, `{limit}` and `{above}` (one more) in the message are filled in. */
+/** One error of a vendor. `{model}`, `{limit}` and `{above}` (limit + 1) in the message are replaced. */
 export type Wording = {
   status: number
   message: string
@@ -14,8 +14,8 @@ export type Wording = {
   headers?: Record<string, string>
   /** Instead of JSON. */
   html?: string
-  /** A body of another shape than the vendor's usual one: local servers and aggregators. */
-  body?: (said: { message: string; status: number }) => Json
+  /** For servers whose error bodies differ from the vendor's: local servers and aggregators. */
+  body?: (filled: { message: string; status: number }) => Json
 }
 
 /** The common wording, which is OpenAI's, and where another vendor differs from it. */

@@ -6,17 +6,17 @@ import type { Recorder, RequestRecord } from './recorder.ts'
 import { protocolOf } from './routes.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
-/** The way back to a client; the signal ends with it. */
+/** The response to a client; the signal aborts when the connection closes. */
 export type ResponseChannel = { response: ServerResponse; number: number; signal: AbortSignal }
 
-/** A request that was read and recorded, and the line to answer it on. */
+/** A parsed and recorded request, with its response. */
 export type Exchange = ResponseChannel & {
   received: ReceivedRequest
   recorded: RequestRecord
   modelRequest: ParsedModelRequest | undefined
 }
 
-/** Nothing if the client left before it had said what it wanted. */
+/** Undefined if the client disconnected before its request was complete. */
 export async function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
@@ -57,7 +57,7 @@ export async function openExchange(
   return { received, modelRequest, recorded, response, number: recorded.number, signal: closed.signal }
 }
 
-/** Nothing if the client left before its end. */
+/** Undefined if the client disconnected before the end of the body. */
 export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   try {
@@ -68,7 +68,7 @@ export async function readBody(request: IncomingMessage): Promise<string | undef
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Token endpoints take forms, the others JSON. */
+/** Token endpoints take forms, other endpoints JSON. */
 function parseBody(raw: string): Json {
   if (raw === '') return null
   try {

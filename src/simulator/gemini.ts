@@ -17,13 +17,13 @@ import type { FinishName } from './script.ts'
 
 const responder: Responder = {
   newline: '\r\n',
-  // A comment: the protocol has no ping of its own.
+  // An SSE comment: the protocol has no ping.
   ping: ': ping\r\n\r\n',
-  frames: (said) => [
-    ...partsOf(said, said.pieces).map((part) => chunk(said, { parts: [part] })),
-    closing(chunk(said, { parts: [{ text: '' }], finish: FINISH_REASON[said.finish] })),
+  frames: (reply) => [
+    ...partsOf(reply, reply.pieces).map((part) => chunk(reply, { parts: [part] })),
+    closing(chunk(reply, { parts: [{ text: '' }], finish: FINISH_REASON[reply.finish] })),
   ],
-  whole: (said) => body(said, { parts: partsOf(said, (text) => [text]), finish: FINISH_REASON[said.finish] }),
+  whole: (reply) => body(reply, { parts: partsOf(reply, (text) => [text]), finish: FINISH_REASON[reply.finish] }),
   errorFrame: ({ body }) => jsonFrame(body),
 }
 
@@ -65,13 +65,13 @@ const FINISH_REASON: Record<FinishName, string> = {
 
 type Content = { parts: Json[]; finish?: string }
 
-const chunk = (said: ResolvedReply, content: Content): Frame => jsonFrame(body(said, content))
+const chunk = (reply: ResolvedReply, content: Content): Frame => jsonFrame(body(reply, content))
 
-const body = (said: ResolvedReply, content: Content): Json => ({
-  ...(isBlocked(said) ? BLOCKED : candidatesOf(content)),
-  ...defined({ usageMetadata: said.usage ? usageOf(said.usage) : undefined }),
-  modelVersion: said.model,
-  responseId: `response-simulator-${said.number}`,
+const body = (reply: ResolvedReply, content: Content): Json => ({
+  ...(isBlocked(reply) ? BLOCKED : candidatesOf(content)),
+  ...defined({ usageMetadata: reply.usage ? usageOf(reply.usage) : undefined }),
+  modelVersion: reply.model,
+  responseId: `response-simulator-${reply.number}`,
 })
 
 const BLOCKED = { promptFeedback: { blockReason: 'SAFETY' } }
@@ -80,20 +80,20 @@ const candidatesOf = ({ parts, finish }: Content) => ({
   candidates: [{ content: { parts, role: 'model' }, ...defined({ finishReason: finish || undefined }), index: 0 }],
 })
 
-/** Refused without a word: the prompt itself was blocked, and there is no candidate. */
+/** A refusal without text: the prompt was blocked, and there is no candidate. */
 const isBlocked = ({ refusal, text }: ResolvedReply): boolean => refusal === '' && text === ''
 
-function partsOf(said: ResolvedReply, pieces: (text: string) => string[]): Json[] {
-  const { reasoning } = said
-  const text = said.text + (said.refusal ?? '')
+function partsOf(reply: ResolvedReply, pieces: (text: string) => string[]): Json[] {
+  const { reasoning } = reply
+  const text = reply.text + (reply.refusal ?? '')
   const thoughts = pieces(reasoning?.text ?? '').filter((piece) => piece !== '')
   const spoken = text === '' ? [] : pieces(text)
   const signature = reasoning?.signature
-  // The signature of a thought rides on the first part that follows it: on the first call if there is one.
-  const signedCalls = said.calls.map((call, at) =>
+  // The signature of a thought is on the part that follows it: on the first call if there is one.
+  const signedCalls = reply.calls.map((call, at) =>
     at === 0 && signature && !call.signature ? { ...call, signature } : call,
   )
-  const signsText = signature !== undefined && said.calls.length === 0
+  const signsText = signature !== undefined && reply.calls.length === 0
   return [
     ...thoughts.map((piece): Json => ({ text: piece, thought: true })),
     ...spoken.map(
@@ -103,11 +103,11 @@ function partsOf(said: ResolvedReply, pieces: (text: string) => string[]): Json[
       }),
     ),
     ...(signsText && spoken.length === 0 ? [{ text: '', thoughtSignature: signature }] : []),
-    ...signedCalls.flatMap((call) => callParts(call, said)),
+    ...signedCalls.flatMap((call) => callParts(call, reply)),
   ]
 }
 
-/** Calls come whole. A server that repeats itself sends them again, with the same id or another. */
+/** Calls are not split. Some servers send a call twice, with the same id or another. */
 function callParts({ id, name, json, signature }: ResolvedCall, { callIds }: ResolvedReply): Json[] {
   const part = (callId: string): Json => ({
     functionCall: { id: callId, name, args: parsed(json) },
@@ -117,7 +117,7 @@ function callParts({ id, name, json, signature }: ResolvedCall, { callIds }: Res
   return callIds === 'changed' ? [part(id), part(`${id}_changed_1`)] : [part(id)]
 }
 
-/** Its candidates do not count the thoughts. */
+/** Gemini does not count thoughts as candidate tokens. */
 const usageOf = ({ input, output, cached, reasoning }: Tokens): Json => ({
   promptTokenCount: input,
   candidatesTokenCount: Math.max(0, output - reasoning),

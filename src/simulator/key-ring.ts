@@ -3,15 +3,15 @@ import type { KeyState, VendorError } from './script.ts'
 export type KeyRing = {
   set(key: string, state: KeyState): void
   forget(key: string): void
-  /** A token that was just given out is valid wherever keys are asked for. */
+  /** Makes a newly issued token valid, if keys are checked at all. */
   admit(key: string): void
-  /** Why this key may not ask; nothing if it may. */
+  /** The error for a request with this key; undefined if the key is accepted. */
   refusal(key: string | undefined, now: number): VendorError | undefined
   states(): Record<string, KeyState>
   replaceAll(keys: Record<string, KeyState>): void
 }
 
-/** Who may ask. As long as no key is known, everybody may. */
+/** States of the known keys. Without any known key, every key is accepted. */
 export function newKeyRing(keys: Record<string, KeyState>): KeyRing {
   const states = new Map(Object.entries(keys))
   return {
@@ -50,7 +50,7 @@ function limitedUntil(until: number, now: number): VendorError | undefined {
 const STATES = ['valid', 'revoked', 'expired', 'out-of-credit', 'limited'] as const
 export const KEY_WORDS = `${STATES.join(', ')} or limited:SECONDS`
 
-/** A state as people write it. */
+/** Parses a state as it is written on the command line. */
 export function readKeyState(word: string, now: number): KeyState | undefined {
   const seconds = /^limited:(\d+)$/.exec(word)?.[1]
   if (seconds !== undefined) return { state: 'limited', until: now + Number(seconds) * 1000 }

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** A port on loopback that can be closed for a while and opened again. */
+/** A loopback port that can be closed and opened again. */
 type Listening = {
   readonly port: number
   /** Connections are reset and new ones refused until `comeBack`. */
@@ -12,12 +12,12 @@ type Listening = {
 export async function listen(port: number, answer: RequestListener): Promise<Listening> {
   const sockets = new Set<Socket>()
   const open = async (at: number): Promise<Server> => {
-    // A simulated provider may be silent for as long as the script wants.
+    // No timeouts: the script may keep a connection silent for any time.
     const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 60_000 }, answer)
     server.on('connection', (socket) => {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
-      // A client that resets its connection is recorded, not a fault of ours.
+      // A reset by the client is recorded; it is not an error of the simulator.
       socket.on('error', () => {})
     })
     await new Promise<void>((resolve, reject) => {
@@ -30,9 +30,9 @@ export async function listen(port: number, answer: RequestListener): Promise<Lis
     return server
   }
   let server: Server | undefined = await open(port)
-  const given = (server.address() as AddressInfo).port
+  const actualPort = (server.address() as AddressInfo).port
   return {
-    port: given,
+    port: actualPort,
     async goDown() {
       const closing = server
       server = undefined
@@ -43,14 +43,14 @@ export async function listen(port: number, answer: RequestListener): Promise<Lis
       })
     },
     async comeBack() {
-      server ??= await open(given)
+      server ??= await open(actualPort)
     },
   }
 }
 
 const severed = new WeakSet<Socket>()
 
-/** Ends a connection from this side, so that it is not taken for the client's doing. */
+/** Closes a connection from this side and marks it, so that the recorder does not blame the client. */
 export function sever(socket: Socket, how: 'reset' | 'cut'): void {
   severed.add(socket)
   if (how === 'reset') socket.resetAndDestroy()

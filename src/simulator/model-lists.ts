@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts'
 import type { HttpAnswer } from './play-answer.ts'
 import { CREATED } from './responder.ts'
 
-/** The models, in the form of the vendor whose path or header was used. Every other name is answered too. */
+/** The model list, in the format of the vendor whose path or header the request uses. Unlisted models work, too. */
 export function listModels(models: string[], { received }: Exchange): HttpAnswer {
   const one = /\/models\/([^/]+)$/.exec(received.path)?.[1]
   const describe: (id: string) => Json =

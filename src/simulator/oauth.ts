@@ -15,12 +15,12 @@ type Tokens = {
 
 export type OAuth = {
   control: {
-    /** Tokens as if somebody had signed in already. */
+    /** Issues tokens without a sign-in. */
     issue(): Tokens
-    /** A person approves the device with this code. */
+    /** Approves the device with this user code. */
     approve(userCode: string): void
     deny(userCode: string): void
-    /** A refresh token stops working although nobody used it. */
+    /** Revokes an unused refresh token. */
     revoke(refreshToken: string): void
     readonly settings: OAuthSettings
   }
@@ -30,11 +30,11 @@ export type OAuth = {
 
 type OAuthSettings = {
   expiresInSeconds: number
-  /** How often a device asks in vain before it is approved by itself; `never` waits for `approve`. */
+  /** Polls answered with `authorization_pending` before the device is approved; `never` waits for `approve`. */
   pendingPolls: number | 'never'
-  /** The plain errors of the standard, or those of the Codex login. */
+  /** Errors as in the OAuth standard, or as in the Codex login. */
   errors: 'standard' | 'codex'
-  /** Access tokens given out before are revoked by a refresh. */
+  /** A refresh revokes the access token that was issued before. */
   revokesOnRefresh: boolean
 }
 
@@ -49,7 +49,7 @@ type Device = { userCode: string; polls: number; state: 'pending' | 'approved' |
 type AuthorizationCode = { challenge: string | undefined }
 type RefreshToken = { state: 'fresh' | 'used' | 'revoked'; access: string }
 
-/** An authorization server: codes with PKCE, refresh tokens that work once, device codes. Tokens are counted, not drawn. */
+/** An OAuth server: codes with PKCE, single-use refresh tokens, device codes. Tokens are numbered, not random. */
 export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): OAuth {
   const settings: OAuthSettings = { ...DEFAULT_SETTINGS }
   const codes = new Map<string, AuthorizationCode>()
@@ -110,12 +110,12 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
 
   const visitDevice = (query: URLSearchParams): HttpAnswer =>
     settle(query.get('user_code') ?? '', 'approved')
-      ? { status: 200, body: 'Approved. The device may go on.' }
-      : { status: 404, body: 'There is no device with this user_code.' }
+      ? { status: 200, body: 'Approved. Return to the device.' }
+      : { status: 404, body: 'Unknown user_code.' }
 
   const exchangeCode = ({ code, code_verifier }: Form): HttpAnswer => {
     const known = codes.get(code ?? '')
-    if (!known) return refused('invalid_grant', 'the authorization code is unknown or was used')
+    if (!known) return refused('invalid_grant', 'the authorization code is unknown or was already used')
     if (known.challenge !== undefined && known.challenge !== challengeOf(code_verifier ?? ''))
       return refused('invalid_grant', 'the code_verifier does not match the code_challenge')
     codes.delete(code!)
@@ -133,11 +133,11 @@ export function newOAuth({ ring, url }: { ring: KeyRing; url: () => string }): O
   const pollDevice = ({ device_code }: Form): HttpAnswer => {
     const device = devices.get(device_code ?? '')
     if (!device) return refused('expired_token', 'the device code is unknown or has expired')
-    if (device.state === 'denied') return refused('access_denied', 'the person declined')
+    if (device.state === 'denied') return refused('access_denied', 'the user declined')
     const isApproved =
       device.state === 'approved' || (settings.pendingPolls !== 'never' && device.polls >= settings.pendingPolls)
     device.polls += 1
-    if (!isApproved) return refused('authorization_pending', 'nobody has entered the code yet')
+    if (!isApproved) return refused('authorization_pending', 'the code has not been entered yet')
     devices.delete(device_code!)
     return granted()
   }

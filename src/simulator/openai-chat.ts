@@ -19,47 +19,47 @@ import type { FinishName, Reasoning } from './script.ts'
 const responder: Responder = {
   newline: '\n',
   ping: ': OPENROUTER PROCESSING\n\n',
-  frames(said) {
+  frames(reply) {
     const delta = (fields: Json, finish: string | null = null) =>
       jsonFrame({
-        ...head(said, 'chat.completion.chunk'),
+        ...head(reply, 'chat.completion.chunk'),
         choices: [{ index: 0, delta: fields, logprobs: null, finish_reason: finish }],
       })
     return [
       delta({ role: 'assistant', content: '' }),
-      ...reasoningDeltas(said).map((fields) => delta(fields)),
-      ...said.pieces(said.text).map((content) => delta({ content })),
-      ...said.pieces(said.refusal ?? '').map((refusal) => delta({ refusal })),
-      ...said.calls
-        .flatMap((call, index) => callDeltas(call, index, said))
+      ...reasoningDeltas(reply).map((fields) => delta(fields)),
+      ...reply.pieces(reply.text).map((content) => delta({ content })),
+      ...reply.pieces(reply.refusal ?? '').map((refusal) => delta({ refusal })),
+      ...reply.calls
+        .flatMap((call, index) => callDeltas(call, index, reply))
         .map((call) => delta({ tool_calls: [call] })),
-      closing(delta({}, finishOf(said))),
-      ...usageFrame(said),
+      closing(delta({}, finishOf(reply))),
+      ...usageFrame(reply),
       closing({ data: '[DONE]' }),
     ]
   },
-  whole: (said) => ({
-    ...head(said, 'chat.completion'),
+  whole: (reply) => ({
+    ...head(reply, 'chat.completion'),
     choices: [
       {
         index: 0,
         logprobs: null,
-        finish_reason: finishOf(said),
+        finish_reason: finishOf(reply),
         message: {
           role: 'assistant',
-          content: said.text === '' && said.calls.length > 0 ? null : said.text,
-          refusal: said.refusal ?? null,
-          ...(said.reasoning ? wholeReasoning(said.reasoning) : undefined),
-          ...defined({ tool_calls: said.calls.length > 0 ? said.calls.map(wholeCall) : undefined }),
+          content: reply.text === '' && reply.calls.length > 0 ? null : reply.text,
+          refusal: reply.refusal ?? null,
+          ...(reply.reasoning ? wholeReasoning(reply.reasoning) : undefined),
+          ...defined({ tool_calls: reply.calls.length > 0 ? reply.calls.map(wholeCall) : undefined }),
         },
       },
     ],
-    ...defined({ usage: said.usage ? usageOf(said.usage) : undefined }),
+    ...defined({ usage: reply.usage ? usageOf(reply.usage) : undefined }),
   }),
   errorFrame: ({ body }) => jsonFrame(body),
 }
 
-/** OpenAI Chat Completions, and the servers that speak like it. */
+/** OpenAI Chat Completions and compatible servers. */
 export const openaiChat: SimulatedDialect = {
   path: /\/chat\/completions$/,
   reader: {
@@ -81,7 +81,7 @@ const FINISH: Record<FinishName, string> = {
   pause: 'stop',
 }
 
-/** A refusal that is worded has a field of its own; only what a filter stopped has a reason of its own. */
+/** A refusal with text finishes normally, in its own field; only a content filter has its own finish reason. */
 const finishOf = ({ finish, refusal }: ResolvedReply): string =>
   finish === 'refusal' && refusal !== undefined ? FINISH.stop : FINISH[finish]
 
@@ -93,11 +93,11 @@ const head = ({ number, model }: ResolvedReply, object: string) => ({
   system_fingerprint: 'fp_simulator',
 })
 
-function callDeltas(call: ResolvedCall, index: number, said: ResolvedReply): Json[] {
-  const pieces = said.pieces(call.json).map((json, piece): Json => {
-    const id = laterId(call, said, piece + 1)
-    // With a name beside it, a new id would be a new call.
-    const name = said.callIds === 'repeated' ? { name: call.name } : {}
+function callDeltas(call: ResolvedCall, index: number, reply: ResolvedReply): Json[] {
+  const pieces = reply.pieces(call.json).map((json, piece): Json => {
+    const id = laterId(call, reply, piece + 1)
+    // A new id together with a name would start a new call.
+    const name = reply.callIds === 'repeated' ? { name: call.name } : {}
     return {
       index,
       ...defined({ id: id || undefined, type: id ? 'function' : undefined }),
@@ -131,7 +131,7 @@ const wholeReasoning = (reasoning: Reasoning): { [key: string]: Json } => {
 
 const detail = (text: string) => ({ type: 'reasoning.text', text, index: 0, format: 'anthropic-claude-v1' })
 
-/** What proves a thought comes after its text, as OpenRouter sends it. */
+/** Signature and encrypted content follow the reasoning text, as OpenRouter sends them. */
 const proofs = ({ signature, encrypted }: Reasoning): Json[] => [
   ...(signature ? [{ type: 'reasoning.text', signature, index: 0, format: 'anthropic-claude-v1' }] : []),
   ...(encrypted
@@ -139,9 +139,9 @@ const proofs = ({ signature, encrypted }: Reasoning): Json[] => [
     : []),
 ]
 
-const usageFrame = (said: ResolvedReply): Frame[] =>
-  said.usage && said.wantsUsage
-    ? [closing(jsonFrame({ ...head(said, 'chat.completion.chunk'), choices: [], usage: usageOf(said.usage) }))]
+const usageFrame = (reply: ResolvedReply): Frame[] =>
+  reply.usage && reply.wantsUsage
+    ? [closing(jsonFrame({ ...head(reply, 'chat.completion.chunk'), choices: [], usage: usageOf(reply.usage) }))]
     : []
 
 const usageOf = ({ input, output, cached, written, reasoning }: Tokens): Json => ({

@@ -17,20 +17,20 @@ import type { FinishName } from './script.ts'
 const responder: Responder = {
   newline: '\n',
   ping: ': ping\n\n',
-  frames(said) {
-    const opening = { ...envelope(said, []), status: 'in_progress', usage: null, incomplete_details: null }
-    const items = itemsOf(said)
-    const ending = wholeOf(said)
+  frames(reply) {
+    const opening = { ...envelope(reply, []), status: 'in_progress', usage: null, incomplete_details: null }
+    const items = itemsOf(reply)
+    const ending = wholeOf(reply)
     return numbered([
       { type: 'response.created', response: opening },
       { type: 'response.in_progress', response: opening },
       ...items.flatMap((item, index) => item.events.map((event) => ({ ...event, output_index: index }))),
-      { type: cutBy(said) ? 'response.incomplete' : 'response.completed', response: ending },
+      { type: cutBy(reply) ? 'response.incomplete' : 'response.completed', response: ending },
     ])
   },
-  whole: (said) => wholeOf(said),
-  errorFrame({ message, code, asFailed, position }, said) {
-    const failed = { ...envelope(said, []), status: 'failed', error: { code, message }, usage: null }
+  whole: (reply) => wholeOf(reply),
+  errorFrame({ message, code, asFailed, position }, reply) {
+    const failed = { ...envelope(reply, []), status: 'failed', error: { code, message }, usage: null }
     const event: Event = asFailed
       ? { type: 'response.failed', response: failed }
       : { type: 'error', code, message, param: null }
@@ -62,17 +62,17 @@ const numbered = (events: Event[], from = 0): Frame[] =>
 
 const CLOSERS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
 
-const wholeOf = (said: ResolvedReply): { [key: string]: Json } => ({
+const wholeOf = (reply: ResolvedReply): { [key: string]: Json } => ({
   ...envelope(
-    said,
-    itemsOf(said).map(({ whole }) => whole),
+    reply,
+    itemsOf(reply).map(({ whole }) => whole),
   ),
-  status: cutBy(said) ? 'incomplete' : 'completed',
-  incomplete_details: cutBy(said) ? { reason: cutBy(said)! } : null,
-  usage: said.usage ? usageOf(said.usage) : null,
+  status: cutBy(reply) ? 'incomplete' : 'completed',
+  incomplete_details: cutBy(reply) ? { reason: cutBy(reply)! } : null,
+  usage: reply.usage ? usageOf(reply.usage) : null,
 })
 
-/** What stopped the answer, if it did not end by itself. A refusal that is worded did. */
+/** Why the answer is incomplete, if it is. A refusal with text is complete. */
 const cutBy = ({ finish, refusal }: ResolvedReply): string | undefined =>
   finish === 'refusal' && refusal !== undefined ? undefined : CUT_BY[finish]
 
@@ -100,11 +100,11 @@ const envelope = ({ number, model }: ResolvedReply, output: Json[]) => ({
   top_p: 1,
 })
 
-function itemsOf(said: ResolvedReply): Item[] {
+function itemsOf(reply: ResolvedReply): Item[] {
   return [
-    ...(said.reasoning ? [reasoningItem(said)] : []),
-    ...(said.text === '' && said.refusal === undefined ? [] : [messageItem(said)]),
-    ...said.calls.map((call, at) => callItem(call, at, said)),
+    ...(reply.reasoning ? [reasoningItem(reply)] : []),
+    ...(reply.text === '' && reply.refusal === undefined ? [] : [messageItem(reply)]),
+    ...reply.calls.map((call, at) => callItem(call, at, reply)),
   ]
 }
 
@@ -131,20 +131,20 @@ function reasoningItem({ number, reasoning, pieces }: ResolvedReply): Item {
   }
 }
 
-function messageItem(said: ResolvedReply): Item {
-  const id = `msg_${said.number}`
+function messageItem(reply: ResolvedReply): Item {
+  const id = `msg_${reply.number}`
   const contents = [
-    ...(said.text === '' ? [] : [textContent(said.text)]),
-    ...(said.refusal === undefined ? [] : [refusalContent(said.refusal)]),
+    ...(reply.text === '' ? [] : [textContent(reply.text)]),
+    ...(reply.refusal === undefined ? [] : [refusalContent(reply.refusal)]),
   ]
   const shell = { id, type: 'message', role: 'assistant' }
-  const status = cutBy(said) ? 'incomplete' : 'completed'
+  const status = cutBy(reply) ? 'incomplete' : 'completed'
   const whole = { ...shell, status, content: contents.map(({ part }) => part) }
   const events = contents.flatMap(({ part, empty, text, kind, done }, content_index): Event[] => {
     const at = { item_id: id, content_index }
     return [
       { type: 'response.content_part.added', ...at, part: empty },
-      ...said.pieces(text).map((delta) => ({ type: `response.${kind}.delta`, ...at, delta })),
+      ...reply.pieces(text).map((delta) => ({ type: `response.${kind}.delta`, ...at, delta })),
       { type: `response.${kind}.done`, ...at, ...done },
       { type: 'response.content_part.done', ...at, part },
     ]
@@ -169,17 +169,17 @@ const refusalContent = (refusal: string) => {
   return { kind: 'refusal', text: refusal, part, empty: { ...part, refusal: '' }, done: { refusal } }
 }
 
-function callItem(call: ResolvedCall, position: number, said: ResolvedReply): Item {
-  const id = `fc_${said.number}_${position + 1}`
+function callItem(call: ResolvedCall, position: number, reply: ResolvedReply): Item {
+  const id = `fc_${reply.number}_${position + 1}`
   const shell = { id, type: 'function_call', name: call.name, call_id: call.id }
-  const changed = said.callIds === 'changed' ? { call_id: `${call.id}_changed_1` } : {}
-  const whole = { ...shell, status: cutBy(said) ? 'incomplete' : 'completed', arguments: call.json }
+  const changed = reply.callIds === 'changed' ? { call_id: `${call.id}_changed_1` } : {}
+  const whole = { ...shell, status: cutBy(reply) ? 'incomplete' : 'completed', arguments: call.json }
   return {
     whole,
     events: [
       { type: 'response.output_item.added', item: { ...shell, status: 'in_progress', arguments: '' } },
-      ...said.pieces(call.json).map((delta, piece) => {
-        const itemId = laterId({ ...call, id }, said, piece + 1) ?? id
+      ...reply.pieces(call.json).map((delta, piece) => {
+        const itemId = laterId({ ...call, id }, reply, piece + 1) ?? id
         return { type: 'response.function_call_arguments.delta', item_id: itemId, delta }
       }),
       { type: 'response.function_call_arguments.done', item_id: id, name: call.name, arguments: call.json },

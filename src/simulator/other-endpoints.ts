@@ -6,7 +6,7 @@ import { newOAuth, type OAuth } from './oauth.ts'
 import type { HttpAnswer } from './play-answer.ts'
 import type { OtherProtocol } from './script.ts'
 
-/** What providers serve beside models. */
+/** Endpoints of providers besides model requests. */
 export type OtherEndpoints = {
   oauth: OAuth['control']
   account: Account
@@ -14,7 +14,7 @@ export type OtherEndpoints = {
   reset(): void
 }
 
-/** The account behind every key, as Nous tells of it. */
+/** The account behind every key, as the Nous API reports it. */
 type Account = { paidServiceAccess: boolean; creditsRemaining: number }
 
 const NEW_ACCOUNT: Account = { paidServiceAccess: true, creditsRemaining: 20 }

@@ -4,17 +4,17 @@ import { SIMULATED_DIALECTS } from './dialects.ts'
 import { asObject, asText, type Fields } from './request-fields.ts'
 import type { ModelProtocol } from './script.ts'
 
-/** What a request to a model asks for, whatever its protocol. */
+/** A model request, parsed from any protocol. */
 export type ParsedModelRequest = {
   protocol: ModelProtocol
   path: string
   model: string
   key: string | undefined
   headers: IncomingHttpHeaders
-  /** The body as it came. */
+  /** The body as received. */
   raw: string
   streams: boolean
-  /** Gemini streams a JSON array unless it is asked for server-sent events. */
+  /** Gemini streams a JSON array unless the request asks for server-sent events. */
   asArray: boolean
   wantsUsage: boolean
   messages: number
@@ -93,7 +93,7 @@ function* objectsIn(value: Json | undefined): Generator<Fields> {
   for (const inner of Object.values(value)) yield* objectsIn(inner)
 }
 
-/** The words of a message, without its data: an image is not text. */
+/** The text of a message, without binary data such as images. */
 function textsIn(value: Json | undefined): string[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(textsIn)

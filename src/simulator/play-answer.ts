@@ -19,12 +19,15 @@ export async function playAnswer(answer: Answer, exchange: Exchange, refuse: Clo
   }
   if ('status' in answer) return sendHttp(answer, exchange, answer.pace)
   if (!modelRequest) return sendHttp(NOT_A_MODEL_REQUEST, exchange)
-  return playReply(answer, modelRequest, { ...exchange, voice: SIMULATED_DIALECTS[modelRequest.protocol].responder })
+  return playReply(answer, modelRequest, {
+    ...exchange,
+    responder: SIMULATED_DIALECTS[modelRequest.protocol].responder,
+  })
 }
 
 const NOT_A_MODEL_REQUEST: HttpAnswer = {
   status: 500,
-  body: { error: 'The script answers this request with words of a model; it needs `status`, `error` or `line`.' },
+  body: { error: 'This is not a model request: the answer in the script needs `status`, `error` or `line`.' },
 }
 
 function playConnectionFault(

@@ -9,16 +9,16 @@ import type { Frame, ResolvedReply, Responder } from './responder.ts'
 import type { Break, BreakPosition, Pace, Reply } from './script.ts'
 import { spoilFrames } from './spoil-frames.ts'
 
-/** Says the reply in the voice of the protocol, as fast and as badly as the script asks. */
+/** Sends the reply in the format of the protocol, with the pace and the breaks of the script. */
 export async function playReply(
   reply: Reply,
   request: ParsedModelRequest,
-  { voice: responder, ...channel }: ResponseChannel & { voice: Responder },
+  { responder, ...channel }: ResponseChannel & { responder: Responder },
 ): Promise<void> {
   const resolved = resolveReply(reply, request, channel.number)
   const breaks = listOf(reply.breaks)
   const writes = request.streams
-    ? streamWrites(responder, resolved, { asked: request, breaks })
+    ? streamWrites(responder, resolved, { request, breaks })
     : [JSON.stringify(responder.whole(resolved))]
   const { response, signal } = channel
   await pause(reply.pace?.beforeHeadersMs, signal)
@@ -35,11 +35,11 @@ const contentType = ({ streams, asArray }: ParsedModelRequest): string =>
 function streamWrites(
   responder: Responder,
   resolved: ResolvedReply,
-  { asked: request, breaks }: { asked: ParsedModelRequest; breaks: Break[] },
+  { request, breaks }: { request: ParsedModelRequest; breaks: Break[] },
 ): string[] {
   const frames = spoilFrames(responder.frames(resolved), breaks, {
-    voice: responder,
-    said: resolved,
+    responder,
+    reply: resolved,
     protocol: request.protocol,
   })
   return request.asArray ? asArray(frames) : frames.map((frame) => onWire(frame, responder.newline))
@@ -48,7 +48,7 @@ function streamWrites(
 const onWire = ({ event, data }: Frame, newline: string): string =>
   `${event === undefined ? '' : `event: ${event}${newline}`}data: ${data}${newline}${newline}`
 
-/** How Gemini streams to those who did not ask for events. */
+/** The stream of Gemini for requests without `alt=sse`. */
 const asArray = (frames: Frame[]): string[] => [
   ...frames.map(({ data }, at) => `${at === 0 ? '[' : ',\r\n'}${data}`),
   ']',
@@ -79,14 +79,14 @@ async function playWrites(chunks: string[], { response, signal, pace, breakAt }:
   else response.end()
 }
 
-/** What is still said before the break. Without a place, everything up to the last chunk. */
+/** The data sent before the break: without a position, everything but the last chunk. */
 function upTo({ atByte, afterChunks }: BreakPosition, chunks: string[]): Buffer[] {
   if (atByte !== undefined)
     return [Buffer.from(chunks.join('')).subarray(0, atByte)].filter((piece) => piece.length > 0)
   return chunks.slice(0, afterChunks ?? chunks.length - 1).map((chunk) => Buffer.from(chunk))
 }
 
-/** Ends a connection in a way no vendor should. */
+/** Ends the response abnormally. */
 async function breakOff(how: PlacedBreak['how'], response: ServerResponse, signal: AbortSignal): Promise<void> {
   switch (how) {
     case 'reset':
@@ -106,7 +106,7 @@ export async function pause(milliseconds: number | undefined, signal: AbortSigna
   else await wait(milliseconds, undefined, { signal })
 }
 
-/** Settles when the kernel has it, so that a reset that follows comes after it. */
+/** Resolves when the kernel has the data, so that a following reset arrives after it. */
 const write = (response: ServerResponse, piece: string | Buffer): Promise<void> =>
   new Promise((resolve, reject) => {
     response.write(piece, (fault) => (fault ? reject(fault) : resolve()))

@@ -7,7 +7,7 @@ const complaintsAbout = (script: unknown): string[] => {
   return read.type === 'read' ? [] : read.complaints.map(describeIssue)
 }
 
-test('a script with everything in it is read as it is', () => {
+test('a script with every feature is parsed unchanged', () => {
   const script = [
     {
       when: { model: 'm', attempt: 2, headers: { 'anthropic-beta': 'context-1m' }, hasImages: true },
@@ -32,7 +32,7 @@ test('a script with everything in it is read as it is', () => {
   assert.deepEqual(readScript(JSON.stringify(script)), { type: 'read', script })
 })
 
-test('what is wrong is told with its place, what was expected and what was found', () => {
+test('a mistake is reported with its path, the expected and the found value', () => {
   assert.deepEqual(complaintsAbout([{ when: { model: 3 }, answer: { text: 'a' } }]), [
     'script[0].when.model: expected text, found 3',
   ])
@@ -73,6 +73,6 @@ test('a mistake inside an answer names the rule, the field and the value', () =>
   ])
 })
 
-test('every mistake is told, not only the first', () => {
+test('every mistake is reported, not only the first', () => {
   assert.equal(complaintsAbout([{ answer: 1 }, { when: { streams: 'yes', attempt: 1.5 }, answer: {} }]).length, 3)
 })

@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import { errorText } from '../core/error-text.ts'
 import { type Script, scriptSchema } from './script.ts'
 
-/** One thing that is wrong in a script: where, what was expected there and what was found. */
+/** One mistake in a script: its path, the expected value and the value found. */
 type ScriptIssue = { path: string; expected: string; found: string }
 
 type ScriptRead = { type: 'read'; script: Script } | { type: 'refused'; complaints: ScriptIssue[] }
 
-/** What a script file holds, or everything that is wrong with it. */
+/** The parsed script, or every mistake in it. */
 export function readScript(source: string): ScriptRead {
   let value: unknown
   try {

@@ -2,26 +2,26 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Json } from '../core/json.ts'
 import type { Protocol } from './script.ts'
 
-/** One request, as it came and as it ended. */
+/** One request: how it arrived and how it ended. */
 export type RequestRecord = {
   /** From 1, in order of arrival. */
   number: number
   method: string
-  /** With its query. */
+  /** Includes the query. */
   path: string
   headers: IncomingHttpHeaders
   key: string | undefined
-  /** Parsed; the text where it is no JSON, nothing where it is empty. */
+  /** Parsed JSON; the raw text if it is not JSON, null if it is empty. */
   body: Json
   protocol: Protocol | 'unknown'
   model: string
   arrivedAt: number
-  /** The status of the answer, once it has one. */
+  /** HTTP status, once the response has one. */
   status?: number
   ended?: { at: number; how: Ending }
 }
 
-/** `closed-by-simulator`: the script broke it off, or the simulator went down. */
+/** `closed-by-simulator`: the script closed the connection, or the simulator went down. */
 type Ending = 'answered' | 'closed-by-client' | 'closed-by-simulator'
 
 export type Recorder = {
@@ -35,7 +35,7 @@ export type Recorder = {
 
 type WaitOptions = { withinMs?: number }
 
-/** A test that waits for what never comes should say so before its own limit. */
+/** Shorter than the timeout of a test, so that the error names what did not happen. */
 const WAIT_TIMEOUT_MS = 10_000
 
 export function newRecorder(): Recorder {
@@ -61,7 +61,7 @@ export function newRecorder(): Recorder {
       }
       const giveUp = () =>
         finish(() =>
-          reject(new Error(`${what} did not happen within ${withinMs} ms; it has ${requests.length} requests`)),
+          reject(new Error(`${what} did not happen within ${withinMs} ms; ${requests.length} requests arrived`)),
         )
       const timer = setTimeout(giveUp, withinMs)
       watchers.add(look)

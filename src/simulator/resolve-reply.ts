@@ -28,7 +28,7 @@ export function resolveReply(reply: Reply, request: ParsedModelRequest, number: 
   }
 }
 
-/** Where the script does not count, four characters are a token. */
+/** Without usage in the script, four characters count as a token. */
 function tokensOf(reply: Reply, request: ParsedModelRequest): Tokens | undefined {
   if (reply.usage === 'none') return undefined
   const guess = (text: string) => Math.ceil(text.length / 4)
@@ -37,7 +37,7 @@ function tokensOf(reply: Reply, request: ParsedModelRequest): Tokens | undefined
   return { input: guess(request.raw), output: spoken + reasoning, cached: 0, written: 0, reasoning, ...reply.usage }
 }
 
-/** In whole characters: a vendor never cuts one. `bytesPerWrite` does. */
+/** Splits at characters, as vendors do; `bytesPerWrite` splits anywhere. */
 function piecesOf(text: string, size: number): string[] {
   const characters = Array.from(text)
   const pieces: string[] = []

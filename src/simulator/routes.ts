@@ -2,7 +2,7 @@ import { DIALECTS } from '../core/message.ts'
 import { SIMULATED_DIALECTS } from './dialects.ts'
 import type { Protocol } from './script.ts'
 
-/** Which protocol a path speaks. Any prefix may stand before it, so that one port can play many providers. */
+/** The protocol of a path. Any prefix is allowed, so that one port can simulate many providers. */
 export const protocolOf = (path: string): Protocol | undefined => ROUTES.find(([pattern]) => pattern.test(path))?.[1]
 
 const ROUTES: [RegExp, Protocol][] = [

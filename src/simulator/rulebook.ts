@@ -2,13 +2,13 @@ import type { ParsedModelRequest } from './parse-request.ts'
 import type { Answer, Protocol, Rule, Script, When } from './script.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
-/** A script and how much of it is used up. */
+/** A script with the use counts of its rules. */
 type Rulebook = {
-  /** The answer of the first rule that matches; nothing where none does. */
+  /** The answer of the first rule that matches; undefined without a match. */
   take(request: Matchable): Answer | undefined
 }
 
-/** Requests to models have all of it, the others only what every request has. */
+/** Model requests have every field, other requests only the common ones. */
 type Matchable = { protocol: Protocol; key: string | undefined; raw: string } & Partial<
   Omit<ParsedModelRequest, 'protocol' | 'key' | 'raw'>
 >
@@ -34,7 +34,7 @@ export function newRulebook(script: Script): Rulebook {
 const isDue = ({ when, times }: Rule, { met, used }: { met: number; used: number }): boolean =>
   (when?.attempt === undefined || when.attempt === met) && (times === undefined || used < times)
 
-/** All conditions but `attempt`, which counts the requests that meet the others. */
+/** Checks all conditions but `attempt`, which counts the requests that match the others. */
 const meets = (when: When, request: Matchable): boolean =>
   (when.protocol !== undefined || isModelProtocol(request.protocol)) &&
   (Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[]).every(

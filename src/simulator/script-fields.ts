@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-// The message of each schema says what is expected, as it stands in a complaint: "expected text, found 3".
+// The message of each schema names the expected value, for "expected text, found 3".
 
 export const text = z.string('text')
 export const flag = z.boolean('true or false')
@@ -24,7 +24,7 @@ export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   })
 }
 
-/** The schema is chosen by looking at the value, so that complaints are about the one that was meant. */
+/** Chooses the schema by the value, so that errors refer to the variant that was meant. */
 export function dependingOn<Schema extends z.ZodType>(choose: (value: unknown) => Schema) {
   return z
     .custom<z.output<Schema>>(() => true)

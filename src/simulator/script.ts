@@ -6,10 +6,10 @@ import { dependingOn, fields, flag, headers, list, oneOf, text, wholeNumber } fr
 
 const milliseconds = wholeNumber(0)
 const errorName = oneOf(ERROR_NAMES)
-/** JSON.parse gives nothing else. */
+/** The value comes from JSON.parse, so any value is JSON. */
 const json = z.custom<Json>(() => true)
 
-/** What else it serves. Rules meet these requests only if they name them. */
+/** Endpoints besides model requests. A rule matches them only if it names the protocol. */
 const OTHER_PROTOCOLS = ['models', 'embeddings', 'oauth', 'account', 'copilot'] as const
 
 const when = fields({
@@ -18,11 +18,11 @@ const when = fields({
   /** A part of the path: simulated providers of one protocol can differ by a prefix. */
   path: text.exactOptional(),
   protocol: oneOf([...DIALECTS, ...OTHER_PROTOCOLS]).exactOptional(),
-  /** The how-manieth request that meets the rest of this rule's conditions, from 1. */
+  /** Number of this request among those that match the other conditions of the rule, from 1. */
   attempt: wholeNumber(1).exactOptional(),
-  /** Somewhere in the body, as JSON or as the text it stands for. */
+  /** Text anywhere in the body, as JSON or decoded. */
   contains: text.exactOptional(),
-  /** Somewhere in the last message. */
+  /** Text in the last message. */
   lastContains: text.exactOptional(),
   /** Parts of header values, by lower-case header name. */
   headers: headers.exactOptional(),
@@ -54,7 +54,7 @@ const call = fields({
   id: text.exactOptional(),
   name: text,
   arguments: json.exactOptional(),
-  /** Arguments as they come, where they are not JSON. */
+  /** Raw arguments, for invalid JSON. */
   json: text.exactOptional(),
   /** Gemini's thoughtSignature on the call. */
   signature: text.exactOptional(),
@@ -71,7 +71,7 @@ const countedUsage = fields({
 const noUsage = z.literal('none', 'an object of token numbers, or "none"')
 const usage = dependingOn((value) => (typeof value === 'object' ? countedUsage : noUsage))
 
-/** Delays are only where they are asked for. */
+/** Without a value there is no delay. */
 const pace = fields({
   beforeHeadersMs: milliseconds.exactOptional(),
   beforeFirstChunkMs: milliseconds.exactOptional(),
@@ -79,20 +79,20 @@ const pace = fields({
   everyMs: milliseconds.exactOptional(),
   /** Characters in each delta. */
   charactersPerChunk: wholeNumber(1).exactOptional(),
-  /** Writes so many bytes at a time, whatever they are in the middle of. */
+  /** Bytes per write; splits characters and events anywhere. */
   bytesPerWrite: wholeNumber(1).exactOptional(),
 })
 
-/** `reset` is a TCP reset, `cut` a connection that closes, `end` a body that ends well, `stall` silence. */
+/** `reset`: TCP reset. `cut`: closed connection. `end`: the body ends normally. `stall`: silence. */
 const placedBreak = fields({
   how: oneOf(['reset', 'cut', 'end', 'stall']),
   atByte: wholeNumber(0).exactOptional(),
   afterChunks: wholeNumber(0).exactOptional(),
 })
 const chunkBreak = fields({ how: oneOf(['malformed', 'duplicate', 'joined']), chunk: wholeNumber(1) })
-/** Ends well, and never says why it stopped. */
+/** The stream ends without a finish reason. */
 const noFinish = fields({ how: oneOf(['no-finish']) })
-/** Signs of life before the answer: so many, or for ever and no answer. */
+/** Pings before the answer; without a count they never stop and no answer follows. */
 const pings = fields({ how: oneOf(['pings']), count: wholeNumber(0).exactOptional(), everyMs: milliseconds })
 /** An error inside a 200; `as: failed` is the `response.failed` of Responses. */
 const errorEvent = fields({
@@ -122,7 +122,7 @@ const oneBreak = dependingOn((value) => {
   return typeof how === 'string' && Object.hasOwn(BREAKS, how) ? BREAKS[how as keyof typeof BREAKS] : unknownBreak
 })
 
-/** What a model would say. With nothing in it, it is an empty answer. */
+/** A reply of the model. An empty object is an empty answer. */
 const reply = fields({
   text: text.exactOptional(),
   reasoning: reasoning.exactOptional(),
@@ -131,26 +131,26 @@ const reply = fields({
   usage: usage.exactOptional(),
   /** Without it: 'tool-calls' if there are calls, 'refusal' if it refuses, 'stop' otherwise. */
   finish: oneOf(['stop', 'length', 'tool-calls', 'refusal', 'pause']).exactOptional(),
-  /** How ids of calls come in a stream. Vendors say them `once`; some servers do not. */
+  /** How call ids appear in a stream. Vendors send them `once`; some servers do not. */
   callIds: oneOf(['once', 'repeated', 'changed', 'shared']).exactOptional(),
   pace: pace.exactOptional(),
-  /** What goes wrong on the way, in this order. */
+  /** Faults applied to the reply, in this order. */
   breaks: dependingOn((value) => (Array.isArray(value) ? list(oneBreak, 'breaks') : oneBreak)).exactOptional(),
 })
 
-/** A vendor's error in the shape of the protocol that was asked. */
+/** A vendor's error in the format of the requested protocol. */
 const vendorError = fields({
   error: errorName,
   message: text.exactOptional(),
   status: wholeNumber(100).exactOptional(),
   headers: headers.exactOptional(),
   retryAfterSeconds: wholeNumber(0).exactOptional(),
-  /** The window or the output tokens the message speaks of. */
+  /** The context window or output limit in the message. */
   limit: wholeNumber(1).exactOptional(),
   pace: pace.exactOptional(),
 })
 
-/** Any answer at all. */
+/** Any HTTP response. */
 const rawAnswer = fields({
   status: wholeNumber(100),
   headers: headers.exactOptional(),
@@ -158,7 +158,7 @@ const rawAnswer = fields({
   pace: pace.exactOptional(),
 })
 
-/** `silent`: accepted, and never a word. `reset`: before the first byte. `refuse`: so, and the port is closed for a while. */
+/** `silent`: no response. `reset`, `cut`: before the first byte. `refuse`: the port is closed for `forMs`. */
 const refusedLine = fields({ line: oneOf(['refuse']), forMs: milliseconds })
 const brokenLine = fields({ line: z.enum(['silent', 'reset', 'cut'], 'one of "silent", "reset", "cut", "refuse"') })
 
@@ -171,14 +171,14 @@ const answer = dependingOn((value) => {
 })
 
 const rule = fields({
-  /** Everything named must hold. A rule without it meets every model request. */
+  /** All conditions must hold. A rule without conditions matches every model request. */
   when: when.exactOptional(),
-  /** How often it answers before the next rule has its turn; without it, always. */
+  /** How often the rule answers before the next matching rule takes over; without it, always. */
   times: wholeNumber(1).exactOptional(),
   answer,
 })
 
-/** What the simulator says next, as data: an operator keeps it in a file. The first rule that matches answers. */
+/** The rules of the simulator, as in a script file. The first rule that matches answers. */
 export const scriptSchema = list(rule, 'rules')
 
 export type Script = z.infer<typeof scriptSchema>
@@ -197,7 +197,7 @@ export type BreakPosition = Omit<z.infer<typeof placedBreak>, 'how'>
 export type VendorError = z.infer<typeof vendorError>
 export type ConnectionAnswer = z.infer<typeof refusedLine> | z.infer<typeof brokenLine>
 
-/** What a key may do; it can be changed at any time. Without any known key, every key is valid. */
+/** State of a key; it can change at any time. Without any known key, every key is valid. */
 export type KeyState =
   | 'valid'
   | 'revoked'

@@ -12,7 +12,7 @@ type ServeScriptOptions = {
   onEnded(request: RequestRecord): void
 }
 
-/** What an operator asked for, running; or why it cannot, each in a sentence. */
+/** The running simulator, or the reasons why it cannot start, each in a sentence. */
 type ServeScriptResult =
   | { type: 'serving'; url: string; rules: number; close(): Promise<void> }
   | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
@@ -32,11 +32,14 @@ export async function serveScript({ port, source, keys, onEnded }: ServeScriptOp
   } catch (fault) {
     const reason = PORT_FAULTS[(fault as NodeJS.ErrnoException).code ?? '']
     if (reason === undefined) throw fault
-    return { type: 'refused', because: 'port', reasons: [`Port ${port} ${reason}; name another with --port.`] }
+    return { type: 'refused', because: 'port', reasons: [`Port ${port} ${reason}. Choose another with --port.`] }
   }
 }
 
 // The key itself is not repeated: it may be a real one.
-const wrongState = (state: string): string => `--key: a key is ${KEY_WORDS}, not "${state}"`
+const wrongState = (state: string): string => `--key: the state must be ${KEY_WORDS}, not "${state}"`
 
-const PORT_FAULTS: Record<string, string> = { EADDRINUSE: 'is taken', EACCES: 'may not be used' }
+const PORT_FAULTS: Record<string, string> = {
+  EADDRINUSE: 'is already in use',
+  EACCES: 'is not permitted for this user',
+}

@@ -2,14 +2,14 @@ import { closing, type Frame, type ResolvedReply, type Responder } from './respo
 import type { Break, ModelProtocol } from './script.ts'
 import { toStreamError, vendorError } from './vendor-errors.ts'
 
-type SpoilContext = { voice: Responder; said: ResolvedReply; protocol: ModelProtocol }
+type SpoilContext = { responder: Responder; reply: ResolvedReply; protocol: ModelProtocol }
 
-/** What goes wrong inside a stream, as opposed to on its way. */
+/** Applies the breaks that change the content of a stream, as opposed to its connection. */
 export function spoilFrames(frames: Frame[], breaks: Break[], context: SpoilContext): Frame[] {
   return breaks.reduce((spoiled, one) => spoil(spoiled, one, context), frames)
 }
 
-function spoil(frames: Frame[], one: Break, { voice, said, protocol }: SpoilContext): Frame[] {
+function spoil(frames: Frame[], one: Break, { responder, reply, protocol }: SpoilContext): Frame[] {
   switch (one.how) {
     case 'no-finish':
       return frames.filter((frame) => !frame.closes)
@@ -20,10 +20,10 @@ function spoil(frames: Frame[], one: Break, { voice, said, protocol }: SpoilCont
     case 'joined':
       return joined(frames, one.chunk)
     case 'error-event': {
-      const { body } = vendorError(one, { protocol, ...said })
+      const { body } = vendorError(one, { protocol, ...reply })
       const position = Math.min(one.afterChunks ?? 1, frames.length)
       const error = { ...toStreamError(body), body, asFailed: one.as === 'failed', position }
-      return [...frames.slice(0, position), closing(voice.errorFrame(error, said))]
+      return [...frames.slice(0, position), closing(responder.errorFrame(error, reply))]
     }
     case 'pings':
     case 'reset':

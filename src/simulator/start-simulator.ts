@@ -12,24 +12,24 @@ import type { Answer, KeyState, Script } from './script.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
 export type SimulatorOptions = {
-  /** 0 takes any free port. */
+  /** 0 picks a free port. */
   port?: number
   script?: Script
-  /** Without any, every key is valid; with some, all others are refused. */
+  /** Without known keys every key is accepted; otherwise all unknown keys are refused. */
   keys?: Record<string, KeyState>
-  /** What is said when no rule matches; without it, an echo of the last message. */
+  /** Sent when no rule matches; by default an echo of the last message. */
   defaultAnswer?: Answer
-  /** What the model lists name. Every other name is answered too. */
+  /** Models in the model lists. Unlisted models work, too. */
   models?: string[]
   onEnded?: (request: RequestRecord) => void
 }
 
-/** A provider of models that does as it is told. */
+/** A simulated model provider. */
 export type Simulator = Pick<Recorder, 'requests' | 'waitForRequests' | 'waitForClosed'> & {
   /** `http://127.0.0.1:port`, without a path. */
   readonly url: string
   readonly port: number
-  /** Replaces what comes next. */
+  /** Replaces the rules. */
   script(...rules: Script): void
   readonly keys: Pick<KeyRing, 'set' | 'forget' | 'states'>
   readonly oauth: OtherEndpoints['oauth']
@@ -37,7 +37,7 @@ export type Simulator = Pick<Recorder, 'requests' | 'waitForRequests' | 'waitFor
   /** Resets every connection and refuses new ones until `comeBack`. */
   goDown(): Promise<void>
   comeBack(): Promise<void>
-  /** As it was when it started, with nothing recorded. */
+  /** Restores the initial script, keys and tokens, and clears the records. */
   reset(): void
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     try {
       await answer(exchange)
     } catch (fault) {
-      // Whoever hung up hears nothing more; anything else is a bug, and must not look like a scripted fault.
+      // After a disconnect errors are expected; any other error is a bug and must not look like a scripted fault.
       if (!exchange.signal.aborted && !request.socket.destroyed) throw fault
     }
   }
@@ -96,9 +96,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     rules = newRulebook(script)
   }
 
-  /** Without headers and keys: what is asked for over HTTP may end up in somebody's terminal. */
+  /** Without headers and keys: the response may end up in a terminal. */
   const requests = (): Json =>
-    recorder.requests.map(({ headers: _, key: __, ...told }) => JSON.parse(JSON.stringify(told)) as Json)
+    recorder.requests.map(({ headers: _, key: __, ...record }) => JSON.parse(JSON.stringify(record)) as Json)
 
   return {
     url,
@@ -121,7 +121,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 const echo = (message: string): Answer => ({
-  text: `You said: ${message === '' ? 'nothing' : message}\n\nThis is the simulator; no model was asked.`,
+  text: `You said: ${message === '' ? 'nothing' : message}\n\nThis is the simulator; no model was called.`,
 })
 
 const NO_JSON: Answer = { error: 'invalid-request', message: 'We could not parse the JSON body of your request.' }

@@ -29,7 +29,7 @@ export function vendorError(requested: VendorError, { protocol, model, number }:
 
 type ErrorContext = { protocol: Protocol; model: string; number: number }
 
-/** What is served beside models answers as OpenAI does. */
+/** Other endpoints answer as OpenAI does. */
 const dialectOf = (protocol: Protocol): SimulatedDialect =>
   SIMULATED_DIALECTS[isModelProtocol(protocol) ? protocol : 'openai-chat']
 
@@ -39,7 +39,7 @@ const worded = (message: string, { model, limit }: { model: string; limit: numbe
     .replaceAll('{limit}', String(limit))
     .replaceAll('{above}', String((limit ?? 0) + 1))
 
-/** What an error is called where it comes inside a stream. */
+/** Reduces an error body to the fields of an error inside a stream. */
 export const toStreamError = (body: Json): StreamError => {
   const error = (body as { error?: Record<string, unknown> })?.error ?? {}
   return {

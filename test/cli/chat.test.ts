@@ -7,9 +7,9 @@ import { holdfast, lacksTerminal, newHome, startAtTerminal, startHoldfast } from
 const CONTROL_C = '\x03'
 const CONTROL_D = '\x04'
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast chat', { concurrency: 4 }, () => {
-  test('chat without a terminal and without input welcomes, says what to type, and exits 0', async (context) => {
+  test('chat without a terminal and without input prints examples and exits 0', async (context) => {
     const { code, stdout, stderr } = await holdfast(['chat'], { home: newHome(context) })
     assert.deepEqual([code, stderr], [0, ''])
     for (const hint of ['what time is it in Tokyo', 'count to 20', 'postcard', 'holdfast demo', 'npm run chat'])
@@ -24,21 +24,21 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     assert.match(stdout, /you › remember that Ada likes tea\n.*→ write_note.*✓ write_note: Noted/s)
     assert.match(stdout, /you › what do you remember\n.*This is in my notebook:\n- Ada likes tea/s)
     assert.match(stdout, /run-[0-9a-f-]+ {2}completed/)
-    assert.match(stdout, /There is no \/nonsense/)
+    assert.match(stdout, /Unknown command \/nonsense/)
     assert.ok(!stdout.includes('\x1b'))
   })
 
-  test('an approval asked without a terminal stays open, and more input is refused with what to do', async (context) => {
+  test('without a terminal an approval stays pending, and more input is refused with the next step', async (context) => {
     const home = newHome(context)
     const input = 'send a postcard to Ada saying hi\nhello\n'
     const { code, stdout, stderr } = await holdfast(['chat'], { home, input })
     assert.equal(code, 4)
     assert.match(stdout, /send_postcard needs your approval\n\s+to: Ada\n\s+message: hi\n/)
-    assert.match(stdout, /Left open.*holdfast approvals approve run-/s)
+    assert.match(stdout, /The approval is still pending.*holdfast approvals approve run-/s)
     assert.match(stderr, /waiting for approval/)
   })
 
-  test('run stops for an approval, another process gives it, and the next start carries it out', async (context) => {
+  test('run stops for an approval, another process approves it, and the next start continues the turn', async (context) => {
     const home = newHome(context)
     const asked = await holdfast(['run', 'send a postcard to Ada saying hi'], { home })
     assert.equal(asked.code, 11)
@@ -54,16 +54,16 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     assert.equal(carried.code, 0)
     assert.match(
       carried.stdout,
-      /An answered approval is carried out.*✓ send_postcard: The postcard to Ada is in the outbox/s,
+      /Continuing an answered approval.*✓ send_postcard: The postcard to Ada is in the outbox/s,
     )
     assert.equal(readFileSync(join(home, 'outbox.jsonl'), 'utf8').trim().split('\n').length, 1)
   })
 
-  test('an approval given by another process is carried out at once by the chat that is running', async (context) => {
+  test('a running chat continues at once when another process answers the approval', async (context) => {
     const home = newHome(context)
     const chat = startHoldfast(['chat'], { home })
     chat.type('forget everything\n')
-    await chat.waitForText('Left open')
+    await chat.waitForText('The approval is still pending')
     const [pending] = JSON.parse((await holdfast(['approvals', '--json'], { home })).stdout)
     const denied = await holdfast(['approvals', 'deny', pending.run_id, '--reason', 'keep them'], { home })
     assert.equal(denied.code, 0, denied.stderr)
@@ -75,7 +75,7 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     assert.match(stdout, /approval answered: erase_notes denied: keep them/)
   })
 
-  test('at a terminal: approvals are asked, Ctrl-C cancels a turn, Ctrl-D leaves', {
+  test('at a terminal, chat asks for approvals, Ctrl-C cancels a turn and Ctrl-D leaves', {
     skip: lacksTerminal,
   }, async (context) => {
     const home = newHome(context)
@@ -102,7 +102,7 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     assert.equal(statSync(history).mode & 0o777, 0o600)
   })
 
-  test('at a terminal: an approval left open is asked again at the next start', {
+  test('at a terminal, chat asks again about a pending approval at the next start', {
     skip: lacksTerminal,
   }, async (context) => {
     const home = newHome(context)
@@ -111,11 +111,11 @@ describe('holdfast chat', { concurrency: 4 }, () => {
     first.type('send a postcard to Ada saying hi\r')
     await first.waitForText('y = yes')
     first.type(CONTROL_C)
-    await first.waitForText('Left open')
+    await first.waitForText('The approval is still pending')
     assert.equal((await first.ended).code, 0)
 
     const second = startAtTerminal(['chat'], { home })
-    await second.waitForText('An approval is still open')
+    await second.waitForText('An approval is still pending')
     await second.waitForText('y = yes')
     second.type('y\r')
     await second.waitForText('The postcard to Ada is in the outbox')

@@ -9,7 +9,7 @@ test('the demo shows a tool, an approval, a cancel and kill -9, and leaves nothi
   assert.equal(code, 0, stdout + stderr)
   for (const part of ['✓ current_time', 'needs your approval', '■ Cancelled', 'Killed (SIGKILL)', 'worker 1 died'])
     assert.ok(stdout.includes(part), part)
-  assert.match(stdout, /Everything that must hold does/)
+  assert.match(stdout, /Every invariant holds/)
   const [played] = /\/\S*holdfast-demo-\w+/.exec(stdout)!
   assert.equal(existsSync(played), false)
   assert.equal(existsSync(`${home}/own`), false, "the user's own home is not touched")

@@ -11,7 +11,7 @@ function tamper(home: string, statement: string): void {
 }
 
 describe('holdfast doctor', { concurrency: 3 }, () => {
-  test('doctor names a damage and changes nothing; with --repair it says what it mended', async (context) => {
+  test('doctor reports damage and changes nothing; with --repair it reports each repair', async (context) => {
     const home = newHome(context)
     assert.equal((await holdfast(['run', 'hello'], { home })).code, 0)
     tamper(home, `update runs set status = 'failed'`)
@@ -19,12 +19,12 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     const named = await holdfast(['doctor'], { home })
     assert.equal(named.code, 1)
     assert.match(named.stdout, /✗ I5: .*status is "failed", the log says "completed"/s)
-    assert.match(named.stdout, /`holdfast doctor --repair` mends/)
+    assert.match(named.stdout, /run `holdfast doctor --repair` to repair/)
     assert.equal((await holdfast(['doctor'], { home })).code, 1)
 
-    const mended = await holdfast(['doctor', '--repair', '--json'], { home })
-    assert.equal(mended.code, 0)
-    const report = JSON.parse(mended.stdout)
+    const repaired = await holdfast(['doctor', '--repair', '--json'], { home })
+    assert.equal(repaired.code, 0)
+    const report = JSON.parse(repaired.stdout)
     assert.deepEqual(Object.keys(report).sort(), [
       'conversations',
       'messages',
@@ -37,20 +37,20 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     assert.match(report.repairs[0].did, /status was "failed", is "completed"/)
     const healthy = await holdfast(['doctor', '--repair'], { home })
     assert.equal(healthy.code, 0)
-    assert.match(healthy.stdout, /There was nothing to mend.*Everything that must hold does/s)
+    assert.match(healthy.stdout, /Nothing to repair.*Every invariant holds/s)
   })
 
-  test('what a repair leaves is a violation in its exit code too', async (context) => {
+  test('violations left after a repair set the exit code', async (context) => {
     const home = newHome(context)
     assert.equal((await holdfast(['run', 'hello'], { home })).code, 0)
     tamper(home, `update runs set status = 'failed'`)
     tamper(home, `update messages set body = replace(body, '"text":"', '"text":"not ') where role = 'assistant'`)
     const { code, stdout } = await holdfast(['doctor', '--repair'], { home })
     assert.equal(code, 1)
-    assert.match(stdout, /✓ mended run-.*✗ I5.*differs from what the log says.*was not touched/s)
+    assert.match(stdout, /✓ repaired run-.*✗ I5.*differs from what the log says.*was not changed/s)
   })
 
-  test('while another process owns the home, a repair says so and a check goes on', async (context) => {
+  test('while another process owns the home, a repair is refused and a check works', async (context) => {
     const home = newHome(context)
     const run = startHoldfast(['run', 'count to 100'], { home })
     await run.waitForText('1 of 100')

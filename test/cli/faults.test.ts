@@ -22,9 +22,9 @@ const MISTAKES: { args: string[]; code: number; sentence: RegExp }[] = [
   { args: ['approvals', 'approve', UNKNOWN], code: 3, sentence: /There is no run/ },
 ]
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
-describe('holdfast and mistakes', { concurrency: 4 }, () => {
-  test('every mistake is told in a clear sentence with its own exit code and without a stack trace', async (context) => {
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
+describe('holdfast with mistakes', { concurrency: 4 }, () => {
+  test('every mistake prints one clear sentence, has its own exit code and no stack trace', async (context) => {
     const home = newHome(context)
     const made = MISTAKES.map(({ args }, index) => holdfast(args, { home: `${home}/${index}` }))
     for (const [index, { args, code, sentence }] of MISTAKES.entries()) {
@@ -38,7 +38,7 @@ describe('holdfast and mistakes', { concurrency: 4 }, () => {
     }
   })
 
-  test('a home that nobody has used yet is empty, not broken', async (context) => {
+  test('a home that was never used is empty, not broken', async (context) => {
     const home = newHome(context)
     const asked = ['runs', 'agents', 'approvals', 'doctor']
     const answers = await Promise.all(asked.map((command) => holdfast([command], { home: `${home}/${command}` })))
@@ -46,11 +46,11 @@ describe('holdfast and mistakes', { concurrency: 4 }, () => {
     const [runs, agents, approvals, doctor] = answers.map(({ stdout }) => stdout)
     assert.match(runs!, /No runs yet/)
     assert.match(agents!, /No agents yet/)
-    assert.match(approvals!, /Nothing waits/)
-    assert.match(doctor!, /Everything that must hold does/)
+    assert.match(approvals!, /No pending approvals/)
+    assert.match(doctor!, /Every invariant holds/)
   })
 
-  test('beside a server of an older version a command says so', async (context) => {
+  test('a command reports that the running server is an older version', async (context) => {
     const home = newHome(context)
     await holdfast(['agents', 'create', 'ada'], { home })
     // An older server: it owns the home, and its schema lacks the newest migration.
@@ -64,7 +64,7 @@ describe('holdfast and mistakes', { concurrency: 4 }, () => {
     assert.match(stderr, /was written by an older Holdfast\. Stop the server and start this version/)
   })
 
-  test('without a command the help is shown, and --version answers', async (context) => {
+  test('without a command the help is printed, and --version prints the version', async (context) => {
     const home = newHome(context)
     const help = await holdfast([], { home })
     assert.equal(help.code, 0)

@@ -7,13 +7,13 @@ import { type CliLocation, type CliResult, holdfast, newHome } from './holdfast.
 export type ProvidersFixture = {
   simulator: Simulator
   location: CliLocation
-  /** Runs the program here. */
+  /** Runs the CLI with this home and environment. */
   run(...args: string[]): Promise<CliResult>
   json<T>(...args: string[]): Promise<T>
   config(text: string): void
 }
 
-/** A home whose OpenAI and Anthropic are played on this machine. */
+/** A home whose OpenAI, Anthropic and Gemini are simulated on this machine. */
 export async function providersFixture(
   context: TestContext,
   { environment = {}, ...options }: SimulatorOptions & { environment?: Record<string, string> } = {},

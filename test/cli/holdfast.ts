@@ -7,30 +7,30 @@ import { fileURLToPath } from 'node:url'
 import { defined } from '../../src/core/defined.ts'
 import { missingProgram } from '../harness/programs.ts'
 
-/** Built by the test command; a file that is run by itself has the source. */
+/** The bundle that the test command builds; a test file that is run alone uses the source. */
 const MAIN = process.env.HOLDFAST_COMMAND ?? fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 export type CliResult = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 
 export type CliProcess = {
   child: ChildProcessWithoutNullStreams
-  /** Resolves when the output holds the text; rejects if the process ends without it. */
+  /** Resolves when the output contains the text; rejects if the process ends without it. */
   waitForText(text: string): Promise<void>
   type(text: string): void
   ended: Promise<CliResult>
 }
 
-/** Where the program runs: nothing of the tester's own environment is there but the path. */
+/** Home and environment of the process. Of the environment of the tests it gets only PATH. */
 export type CliLocation = { home: string; environment?: Record<string, string> }
 
-/** A home of its own for one test, removed with it. */
+/** A home for one test, removed after it. */
 export function newHome(context: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
   context.after(() => rmSync(home, { recursive: true, force: true }))
   return home
 }
 
-/** The real program, from beginning to end. */
+/** Runs the real program to its end. */
 export function holdfast(args: string[], options: CliLocation & { input?: string }): Promise<CliResult> {
   const { child, ended } = startHoldfast(args, options)
   child.stdin.end(options.input ?? '')
@@ -40,14 +40,14 @@ export function holdfast(args: string[], options: CliLocation & { input?: string
 export const startHoldfast = (args: string[], location: CliLocation): CliProcess =>
   started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(location) }))
 
-/** A server of this home that listens on any port; commands find it by themselves. */
+/** Starts a server for this home on a free port; commands find it through the home. */
 export async function startServing(home: string, environment: Record<string, string> = {}): Promise<CliProcess> {
   const server = startHoldfast(['serve', '--port', '0'], { home, environment })
   await server.waitForText('Try it:')
   return server
 }
 
-/** The program on a pseudo terminal, so that it believes a person sits there. */
+/** Starts the program on a pseudo terminal. */
 export function startAtTerminal(args: string[], location: CliLocation): CliProcess {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
   return started(
@@ -55,7 +55,7 @@ export function startAtTerminal(args: string[], location: CliLocation): CliProce
   )
 }
 
-/** False where it can run; otherwise why not, for the test's `skip`. */
+/** False if a pseudo terminal is available, otherwise the reason for `skip`. */
 export const lacksTerminal = missingProgram('script')
 
 const environmentFor = ({ home, environment }: CliLocation): NodeJS.ProcessEnv => ({
@@ -65,7 +65,7 @@ const environmentFor = ({ home, environment }: CliLocation): NodeJS.ProcessEnv =
   ...environment,
 })
 
-/** A test that fails in the middle must not leave a process waiting for input. */
+/** Kills processes that a failed test left waiting for input. */
 const running = new Set<ChildProcessWithoutNullStreams>()
 after(() => {
   for (const child of running) child.kill('SIGKILL')
@@ -103,7 +103,7 @@ function started(child: ChildProcessWithoutNullStreams): CliProcess {
       }
       listeners.add(look)
       look()
-      void ended.then(() => reject(new Error(`"${text}" was never seen. stdout: ${stdout} stderr: ${stderr}`)))
+      void ended.then(() => reject(new Error(`"${text}" did not appear. stdout: ${stdout} stderr: ${stderr}`)))
     })
   return { child, waitForText, ended, type: (text) => void child.stdin.write(text) }
 }

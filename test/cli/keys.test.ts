@@ -5,7 +5,7 @@ import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
 const HOME_KEY = 'the-key-of-the-home-0123456789-0123456789'
 
-test('keys are made, listed and revoked beside a running server, which holds to it', async (context) => {
+test('keys are created, listed and revoked while a server runs, and the server applies it', async (context) => {
   const place = { home: newHome(context), environment: { HOLDFAST_API_KEY: HOME_KEY } }
   const server = startHoldfast(['serve', '--port', '0'], place)
   let said = ''
@@ -34,8 +34,8 @@ test('keys are made, listed and revoked beside a running server, which holds to 
   await ended
   assert.equal((await ask('/v1/agents')).status, 401)
 
-  const { stdout: told } = await run('audit', '--organization', 'acme', '--json')
-  const lines = JSON.parse(told) as { verb: string; actor: string; outcome: string }[]
+  const { stdout: output } = await run('audit', '--organization', 'acme', '--json')
+  const lines = JSON.parse(output) as { verb: string; actor: string; outcome: string }[]
   assert.deepEqual(
     lines.map(({ verb, actor, outcome }) => [verb, actor, outcome]),
     [

@@ -23,16 +23,16 @@ type Provider = {
 }
 
 describe('holdfast models', { concurrency: 4 }, () => {
-  test('every configured provider is asked for its list, and what cannot be asked says why', async (context) => {
+  test('every configured provider lists its models or shows why it cannot', async (context) => {
     const models = ['gpt-4o', 'claude-haiku-4-5', 'gemini-2.5-pro', 'house-model']
-    const given = await providersFixture(context, { environment: KEYS, models })
-    given.config(
+    const fixture = await providersFixture(context, { environment: KEYS, models })
+    fixture.config(
       'providers:\n  openai:\n    windows: { house-model: 4096 }\n  groq: { base_url: "http://127.0.0.1:9" }\n',
     )
-    await given.run('agents', 'create', 'ada', '--model', 'openai/house-model', '--fallback', 'groq/gone')
-    given.simulator.keys.set(KEYS.OPENAI_API_KEY, 'valid')
-    given.simulator.keys.set(KEYS.GEMINI_API_KEY, 'valid')
-    const all = await given.json<Provider[]>('models')
+    await fixture.run('agents', 'create', 'ada', '--model', 'openai/house-model', '--fallback', 'groq/gone')
+    fixture.simulator.keys.set(KEYS.OPENAI_API_KEY, 'valid')
+    fixture.simulator.keys.set(KEYS.GEMINI_API_KEY, 'valid')
+    const all = await fixture.json<Provider[]>('models')
     const of = (name: string) => all.find(({ provider }) => provider === name)!
     const model = (name: string, handle: string) => of(name).models.find((one) => one.handle === handle)
 
@@ -50,48 +50,48 @@ describe('holdfast models', { concurrency: 4 }, () => {
       of('groq').models.map(({ handle, listed }) => [handle, listed]),
       [['groq/gone', false]],
     )
-    const anthropicList = given.simulator.requests.find(({ headers }) => headers['anthropic-version'])
+    const anthropicList = fixture.simulator.requests.find(({ headers }) => headers['anthropic-version'])
     assert.match(anthropicList!.path, /\/v1\/models/)
 
-    const told = await given.run('models', '--provider', 'openai')
+    const output = await fixture.run('models', '--provider', 'openai')
     assert.match(
-      told.stdout,
+      output.stdout,
       /openai\/house-model +window 4,096 \(config\) {2}output unknown {2}price unknown {2}used by ada/,
     )
     assert.match(
-      told.stdout,
+      output.stdout,
       /openai\/gpt-4o +window 128,000 \(table\) {2}output 16,384 {2}\$2\.5 in, \$10 out, cached \$1\.25 \(2026-/,
     )
-    assert.doesNotMatch(told.stdout, /scripted|gemini\//)
+    assert.doesNotMatch(output.stdout, /scripted|gemini\//)
     assert.match(
-      (await given.run('models')).stdout,
-      /anthropic\n {2}its list could not be read: auth-rejected \(HTTP 401\): /,
+      (await fixture.run('models')).stdout,
+      /anthropic\n {2}its models could not be listed: auth-rejected \(HTTP 401\): /,
     )
   })
 
-  test('a provider that is down or slow takes no longer than its deadline and hides nobody else', async (context) => {
-    const given = await providersFixture(context, { environment: { OPENAI_API_KEY: KEYS.OPENAI_API_KEY } })
-    given.config('providers:\n  house: { base_url: "http://127.0.0.1:9/v1" }\n')
-    given.simulator.script({ when: { protocol: 'models' }, answer: { line: 'silent' } })
-    const all = await given.json<Provider[]>('models')
+  test('a slow or failing provider takes no longer than its deadline and hides no other provider', async (context) => {
+    const fixture = await providersFixture(context, { environment: { OPENAI_API_KEY: KEYS.OPENAI_API_KEY } })
+    fixture.config('providers:\n  house: { base_url: "http://127.0.0.1:9/v1" }\n')
+    fixture.simulator.script({ when: { protocol: 'models' }, answer: { line: 'silent' } })
+    const all = await fixture.json<Provider[]>('models')
     const kinds = Object.fromEntries(all.map(({ provider, failure }) => [provider, failure?.kind]))
     assert.deepEqual([kinds.openai, kinds.house], ['timeout', 'unreachable'])
     assert.equal(kinds.scripted, undefined)
   })
 
-  test('the model and the chain of config.yaml serve agents that have none of their own', async (context) => {
-    const given = await providersFixture(context, { environment: KEYS })
-    given.config('model: openai/one\nfallback: [gemini/two]\n')
-    assert.match((await given.run('run', 'hello')).stdout, /^You said: hello/)
-    assert.deepEqual([given.simulator.requests[0]!.model, given.simulator.requests.length], ['one', 1])
-    given.simulator.script({ when: { model: 'one' }, answer: { error: 'model-not-found' } })
-    assert.match((await given.run('run', 'again')).stdout, /^You said: again/)
-    assert.equal(given.simulator.requests.at(-1)!.model, 'two')
+  test('agents without a model use the model and failover chain of config.yaml', async (context) => {
+    const fixture = await providersFixture(context, { environment: KEYS })
+    fixture.config('model: openai/one\nfallback: [gemini/two]\n')
+    assert.match((await fixture.run('run', 'hello')).stdout, /^You said: hello/)
+    assert.deepEqual([fixture.simulator.requests[0]!.model, fixture.simulator.requests.length], ['one', 1])
+    fixture.simulator.script({ when: { model: 'one' }, answer: { error: 'model-not-found' } })
+    assert.match((await fixture.run('run', 'again')).stdout, /^You said: again/)
+    assert.equal(fixture.simulator.requests.at(-1)!.model, 'two')
   })
 
-  test('an unknown provider is told with those there are', async (context) => {
-    const given = await providersFixture(context)
-    const { code, stderr } = await given.run('models', '--provider', 'nobody')
+  test('an unknown provider is reported with the known ones', async (context) => {
+    const fixture = await providersFixture(context)
+    const { code, stderr } = await fixture.run('models', '--provider', 'nobody')
     assert.equal(code, 3)
     assert.match(stderr, /There is no provider "nobody"\. Known: anthropic, /)
   })

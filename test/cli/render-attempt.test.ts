@@ -36,41 +36,41 @@ const rendered = (more: Partial<AttemptFailed>) => attemptLines(failed(more), { 
 
 const usage = { promptTokens: 1_000_000, completionTokens: 100_000 }
 
-test('an attempt tells what it cost, what it may have cost and what it leaves behind', () => {
+test('a failed attempt shows its cost, a possible charge and its cooldown', () => {
   assert.match(rendered({ usage }), /it used 1000000 \+ 100000 tokens, \$2\.0000 at the prices of 2026-06-30/)
   const uncertain = { kind: 'cut-off', detail: 'reset', mayHaveBeenAccepted: true } as const
-  assert.match(rendered({ failure: uncertain }), /the provider may have charged for it all the same/)
+  assert.match(rendered({ failure: uncertain }), /the provider may have charged for it anyway/)
   assert.doesNotMatch(rendered({ failure: uncertain, usage }), /may have charged/)
   const rest = { provider: 'openai', reason: 'rate-limited', detail: '', until: 0, createdAt: 0 } as const
-  const ends = 'rests until 1970-01-01T00:00:00.000Z'
+  const ends = 'is in cooldown until 1970-01-01T00:00:00.000Z'
   assert.match(
     rendered({ cooldown: { ...rest, scope: 'credential', key: 'credential-1' } }),
     new RegExp(`^work ${ends}`, 'm'),
   )
   assert.match(
     rendered({ cooldown: { ...rest, scope: 'endpoint', key: 'https://x' } }),
-    new RegExp(`^the address of openai ${ends}`, 'm'),
+    new RegExp(`^the endpoint of openai ${ends}`, 'm'),
   )
 })
 
-test('remedies say what they are made of, and a stated wait says who asked for it', () => {
+test('a remedy shows its limits, and a wait shows whether the provider requested it', () => {
   assert.match(
     rendered({ remedy: 'adopt-window', window: 8_192 }),
-    /smaller context window it states\. \(8192 tokens\)/,
+    /smaller context window that the provider states\. \(8192 tokens\)/,
   )
   assert.match(rendered({ remedy: 'cap-output', outputCap: 100 }), /\(at most 100 tokens of output\)/)
   const limited = { kind: 'rate-limited', detail: 'slow', retryAfterMs: 7_000 } as const
   assert.match(rendered({ failure: limited, waitMs: 7_000 }), /Waited 7\.0 s, as the provider asked\./)
-  assert.match(rendered({ credentialId: 'credential-9' }), /asked with credential-9 \(removed since\)/)
-  assert.equal(remedyText('next-target', 'a/b'), 'Going on with the next model of the chain: a/b.')
+  assert.match(rendered({ credentialId: 'credential-9' }), /credential: credential-9 \(removed since\)/)
+  assert.equal(remedyText('next-target', 'a/b'), 'Failing over to the next model in the chain: a/b.')
 })
 
-test('what a provider says cannot move the cursor', () => {
+test('text from a provider cannot move the cursor', () => {
   const text = rendered({ failure: { kind: 'overloaded', detail: '\x1b[2J', code: '\x1b[H' } })
   assert.ok(!text.includes('\x1b'), text)
 })
 
-test('a summary is told with its cost, and counts as an attempt of its own chain', () => {
+test('a summary shows its cost and counts as an attempt of its own chain', () => {
   const event: TurnEvent = {
     type: 'context-compacted',
     v: 1,
@@ -95,7 +95,7 @@ test('a summary is told with its cost, and counts as an attempt of its own chain
   } as unknown as Run
   const look = { paint: PLAIN, canRedraw: false, width: 100 }
   const story = renderStory({ run, events: logged, steps: [], messages: [] }, labels, look).join('\n')
-  assert.match(story, /attempt at a summary failed: openai\/big, overloaded/)
+  assert.match(story, /summary attempt failed: openai\/big, overloaded/)
   assert.match(
     story,
     /summarized messages 0 to 9: about 9000 tokens before, 900 after\n +by openai\/big: .*\$2\.0000 at/,

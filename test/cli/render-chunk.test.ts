@@ -25,7 +25,7 @@ function shown(chunks: Chunk[], on: Look = look, to?: Piece['to']): string {
   return screen
 }
 
-test('text goes on in its line and everything else gets lines of its own', () => {
+test('answer text continues its line, and everything else gets its own lines', () => {
   const chunks: Chunk[] = [
     { message_type: 'reasoning_message', id, reasoning: 'hm, ' },
     { message_type: 'reasoning_message', id, reasoning: 'well' },
@@ -46,7 +46,7 @@ test('text goes on in its line and everything else gets lines of its own', () =>
   assert.equal(shown(chunks, look, 'answer'), 'Let me look.\nIt is noon.\n')
 })
 
-test('progress is one line that is written over on a terminal and a line each elsewhere', () => {
+test('progress is one overwritten line on a terminal and separate lines elsewhere', () => {
   const progress = (words: string): Chunk => ({ message_type: 'tool_progress', tool_call_id: 'call-1', text: words })
   const chunks = [call('count', '{"to":2}'), progress('1 of 2'), progress('2 of 2'), text('Done.')]
   assert.equal(shown(chunks), '  → count {"to":2}\n  … count: 1 of 2\n  … count: 2 of 2\nDone.')
@@ -54,19 +54,19 @@ test('progress is one line that is written over on a terminal and a line each el
   assert.equal(redrawn, '  → count {"to":2}\n  … count: 1 of 2\r\x1b[K  … count: 2 of 2\r\x1b[KDone.')
 })
 
-test('abandoned text is called abandoned, and failures say what is done about them', () => {
+test('discarded text is marked, and failures show the remedy', () => {
   const screen = shown([
     text('Once there w'),
     { message_type: 'message_reset', id, reason: 'interrupted' },
     { message_type: 'attempt_failed', target: 'a/b', kind: 'overloaded', detail: 'busy', remedy: 'next-target' },
     { message_type: 'error_message', error_type: 'llm_error', message: 'The model is overloaded.', detail: 'busy' },
   ])
-  assert.match(screen, /^Once there w\n {2}↺ The text above was abandoned: the process that was writing it stopped/)
-  assert.match(screen, /! a\/b failed \(overloaded\): busy\. Going on with the next model of the chain\.\n/)
+  assert.match(screen, /^Once there w\n {2}↺ The text above was discarded: the process that was writing it stopped/)
+  assert.match(screen, /! a\/b failed \(overloaded\): busy\. Failing over to the next model in the chain\.\n/)
   assert.match(screen, /✗ The model is overloaded\. \(busy\)\n$/)
 })
 
-test('an approval shows every argument whole', () => {
+test('an approval shows every argument in full', () => {
   const long = 'x'.repeat(5_000)
   const asked: Chunk = {
     message_type: 'approval_request_message',
@@ -78,12 +78,12 @@ test('an approval shows every argument whole', () => {
   assert.equal(shown([asked]), `  ? send needs your approval\n      to: Ada\n      text: ${long}\n      copies: 2\n`)
 })
 
-test('codes in the text of a model or a tool are shown, not obeyed', () => {
+test('control codes in text of a model or a tool are shown, not executed', () => {
   assert.equal(safeText('a\x1b[2Jb\rc\u202ed\u0007\n\te'), 'a␛[2Jb␍c<U+202E>d␇\n\te')
   assert.equal(shown([text('\x1b[31mred')]), '␛[31mred')
 })
 
-test('only a plain yes approves; other words are the reason of a denial', () => {
+test('only y or yes approves; any other text is the reason of a denial', () => {
   const asked = { callId: 'call-1', digest: 'd' }
   for (const yes of ['y', 'Y', ' yes ']) assert.equal(verdictOf(yes, asked)?.verdict, 'approve')
   assert.deepEqual(verdictOf('n', asked), { callId: 'call-1', verdict: 'deny' })
@@ -91,7 +91,7 @@ test('only a plain yes approves; other words are the reason of a denial', () => 
   assert.equal(verdictOf('  ', asked), undefined)
 })
 
-test('colors only where a terminal wants them', () => {
+test('colors are used only on a terminal that supports them', () => {
   const painted = (isTTY: boolean, environment: Record<string, string>) =>
     newScreen({ isTTY, write: () => true }, environment).look.paint.bold('x')
   assert.equal(painted(true, {}), '\x1b[1mx\x1b[22m')
@@ -99,11 +99,15 @@ test('colors only where a terminal wants them', () => {
     assert.equal(plain, 'x')
 })
 
-test('a file that is written is told by its first line, and how many there are', () => {
+test('a written file is shown as its first line and its number of lines', () => {
   const json = JSON.stringify({ path: 'a.js', content: 'const a = 1\nconst b = 2\nconst c = 3\n' })
   assert.match(
     shown([call('write_file', json)]),
     /→ write_file \{"path":"a.js","content":"const a = 1… \(3 lines\)"\}\n/,
   )
-  assert.match(shown([call('write_file', '{"path": "a.js", "content": "x\\n')]), /"x\\n/, 'what is no JSON as it is')
+  assert.match(
+    shown([call('write_file', '{"path": "a.js", "content": "x\\n')]),
+    /"x\\n/,
+    'invalid JSON is shown unchanged',
+  )
 })

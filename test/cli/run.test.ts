@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast run', { concurrency: 4 }, () => {
-  test('run prints the answer alone on stdout, what was done for it on stderr, and exits 0', async (context) => {
+  test('run prints only the answer on stdout, progress on stderr, and exits 0', async (context) => {
     const home = newHome(context)
     const { code, stdout, stderr } = await holdfast(['run', 'what time is it in Tokyo'], { home })
     assert.equal(code, 0, stderr)
@@ -13,17 +13,17 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.ok(!(stdout + stderr).includes('\x1b'), 'a pipe gets no colors')
   })
 
-  test('run --json prints one object with the run, its messages and what it cost', async (context) => {
+  test('run --json prints one object with the run, its messages and its usage', async (context) => {
     const home = newHome(context)
     const { code, stdout } = await holdfast(['run', '--json', 'roll two dice'], { home })
     assert.equal(code, 0)
-    const told = JSON.parse(stdout)
-    assert.match(told.run_id, /^run-/)
-    assert.deepEqual([told.status, told.stop_reason, told.error], ['completed', 'end_turn', null])
-    const roles = told.messages.map((message: { role: string }) => message.role)
+    const output = JSON.parse(stdout)
+    assert.match(output.run_id, /^run-/)
+    assert.deepEqual([output.status, output.stop_reason, output.error], ['completed', 'end_turn', null])
+    const roles = output.messages.map((message: { role: string }) => message.role)
     assert.deepEqual(roles, ['user', 'assistant', 'tool', 'assistant'])
-    assert.equal(told.usage.step_count, 2)
-    assert.ok(told.usage.total_tokens > 0)
+    assert.equal(output.usage.step_count, 2)
+    assert.ok(output.usage.total_tokens > 0)
   })
 
   test('run - reads the message from stdin and --no-stream prints the whole answer at the end', async (context) => {
@@ -33,7 +33,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.match(stdout, /^I thought about the sea\./)
   })
 
-  test('run tells a failing model by its exit code and says what was tried', async (context) => {
+  test('the exit code of run reports a failed model, and stderr what was tried', async (context) => {
     const home = newHome(context)
     const { code, stdout, stderr } = await holdfast(['run', 'fail with auth'], { home })
     assert.equal(code, 20)
@@ -42,7 +42,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.match(stderr, /✗ The model provider rejected the credential\./)
   })
 
-  test('Ctrl-C cancels the turn, which ends with 130 and keeps what was said', async (context) => {
+  test('Ctrl-C cancels the turn: exit code 130, and the partial answer is kept', async (context) => {
     const home = newHome(context)
     const { child, waitForText, ended } = startHoldfast(['run', 'tell me a long story'], { home })
     await waitForText('lighthouse keeper')
@@ -57,7 +57,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.equal(story.messages.at(-1).cut, true)
   })
 
-  test('another process cancels a run while it streams, and a second owner is refused', async (context) => {
+  test('another process can cancel a streaming run, and a second owner is refused', async (context) => {
     const home = newHome(context)
     const first = startHoldfast(['run', 'count to 100'], { home })
     await first.waitForText('1 of 100')
@@ -75,10 +75,10 @@ describe('holdfast run', { concurrency: 4 }, () => {
 
     const again = await holdfast(['runs', 'cancel', run.run_id], { home })
     assert.equal(again.code, 4)
-    assert.match(again.stderr, /is already over: cancelled/)
+    assert.match(again.stderr, /has already ended: cancelled/)
   })
 
-  test('being asked to end hands the turn over; the next start finishes it without a death', async (context) => {
+  test('SIGTERM hands the turn over, and the next start finishes it without counting a death', async (context) => {
     const home = newHome(context)
     const { child, waitForText, ended } = startHoldfast(['run', 'tell me a long story'], { home })
     await waitForText('lighthouse keeper')
@@ -86,8 +86,8 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.equal((await ended).code, 143)
 
     const next = startHoldfast(['chat'], { home })
-    await next.waitForText('A turn was not finished')
-    await next.waitForText('The text above was abandoned')
+    await next.waitForText('Continuing an unfinished turn')
+    await next.waitForText('The text above was discarded')
     next.child.kill('SIGINT')
     next.child.stdin.end()
     assert.equal((await next.ended).code, 0)

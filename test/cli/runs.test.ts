@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
-// Each has a home of its own and mostly waits for a model that types: side by side they take a third of the time.
+// Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast runs', { concurrency: 4 }, () => {
-  test('runs show tells the whole story of a run that lived through kill -9', async (context) => {
+  test('runs show prints the whole history of a run that survived kill -9', async (context) => {
     const home = newHome(context)
     const first = startHoldfast(['run', 'count to 3'], { home })
     await first.waitForText('1 of 3')
@@ -12,7 +12,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     assert.equal((await first.ended).signal, 'SIGKILL')
     const recovered = await holdfast(['chat'], { home })
     assert.equal(recovered.code, 0)
-    assert.match(recovered.stdout, /A turn was not finished.*✓ slow_count: Counted from 1 to 3\./s)
+    assert.match(recovered.stdout, /Continuing an unfinished turn.*✓ slow_count: Counted from 1 to 3\./s)
 
     const [run] = JSON.parse((await holdfast(['runs', '--json'], { home })).stdout)
     const { code, stdout } = await holdfast(['runs', 'show', run.run_id], { home })
@@ -40,14 +40,14 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     assert.deepEqual(JSON.parse(doctor.stdout).violations, [])
   })
 
-  test('runs show tells attempts, remedies and who cancelled', async (context) => {
+  test('runs show prints attempts, remedies and the cause of a cancel', async (context) => {
     const home = newHome(context)
     const failed = JSON.parse((await holdfast(['run', '--json', 'fail with rate limit'], { home })).stdout)
     assert.equal(failed.stop_reason, 'llm_api_error')
-    const told = (await holdfast(['runs', 'show', failed.run_id], { home })).stdout
-    assert.match(told, /attempt failed: scripted\/friendly, rate-limited \(HTTP 429\)/)
-    assert.match(told, /remedy: wait\..*remedy: give-up\./s)
-    assert.match(told, /ended: llm_api_error\n\s+llm_rate_limit: The model is rate limited\./)
+    const output = (await holdfast(['runs', 'show', failed.run_id], { home })).stdout
+    assert.match(output, /attempt failed: scripted\/friendly, rate-limited \(HTTP 429\)/)
+    assert.match(output, /remedy: wait\..*remedy: give-up\./s)
+    assert.match(output, /ended: llm_api_error\n\s+llm_rate_limit: The model is rate limited\./)
 
     const asked = await holdfast(['run', 'forget everything'], { home })
     assert.equal(asked.code, 11)
@@ -56,7 +56,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
     assert.match((await holdfast(['runs', 'show', pending.run_id], { home })).stdout, /cancel requested by a person/)
   })
 
-  test('an agent is made with a model, a system prompt and tools, and used by its name', async (context) => {
+  test('an agent is created with a model, a system prompt and tools, and used by name', async (context) => {
     const home = newHome(context)
     const flags = ['--model', 'nowhere/at-all', 'scripted/friendly', '--system', 'Be brief.', '--tool', 'roll_dice']
     assert.equal((await holdfast(['agents', 'create', 'gambler', ...flags], { home })).code, 0)
@@ -65,7 +65,7 @@ describe('holdfast runs', { concurrency: 4 }, () => {
 
     const { code, stdout, stderr } = await holdfast(['run', '--agent', 'gambler', 'roll a die'], { home })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /nowhere\/at-all failed \(model-unknown\).*Going on with the next model/)
+    assert.match(stderr, /nowhere\/at-all failed \(model-unknown\).*Failing over to the next model/)
     assert.match(stdout, /You rolled a \d/)
   })
 })

@@ -8,27 +8,27 @@ import { findServer, newServerConnection } from '../../src/cli/server/server-con
 import { removeServerNote, writeServerNote } from '../../src/cli/server/server-file.ts'
 import { holdfast, newHome, startHoldfast, startServing } from './holdfast.ts'
 
-test('a restart of the server in the middle of a turn is a pause, and nothing is said twice', async (t) => {
+test('a server restart during a turn only pauses the output, and nothing is printed twice', async (t) => {
   const home = newHome(t)
   const killed = await startServing(home)
   const run = startHoldfast(['run', 'count to 4'], { home })
   await run.waitForText('2 of 4')
   killed.child.kill('SIGKILL')
   await killed.ended
-  await run.waitForText('went away; waiting for its next start')
+  await run.waitForText('Lost the connection to the server; waiting for it to restart')
   const server = await startServing(home)
   const { code, stdout, stderr } = await run.ended
   assert.equal(code, 0, stderr)
-  assert.match(stderr, /The process running this turn died; another one goes on/)
+  assert.match(stderr, /The process running this turn died; another worker continues/)
   assert.equal(stdout.match(/Counted from 1 to 4/g)?.length, 1, stdout)
   const cache = await holdfast(['cache', '--json'], { home })
   assert.equal(JSON.parse(cache.stdout).conversations, 1, cache.stderr)
-  assert.match((await holdfast(['cache'], { home })).stdout, /Warm +1 of at most 128 conversations/)
+  assert.match((await holdfast(['cache'], { home })).stdout, /Cached +1 of at most 128 conversations/)
   server.child.kill('SIGTERM')
   await server.ended
 })
 
-test('events are read with either line ending, in any pieces; comments and other fields are left out', async (t) => {
+test('server-sent events are parsed with any line ending and split, without comments and other fields', async (t) => {
   const home = newHome(t)
   const pieces = ['data: o', 'ne\r\n\r', '\n: a comment\n\nid: 7\nevent: step\ndata: two\n', 'data: lines\n\ndata: cut']
   const server = createServer(async (_, response) => {
@@ -45,7 +45,7 @@ test('events are read with either line ending, in any pieces; comments and other
   assert.deepEqual(heard, ['one', 'two\nlines'])
 })
 
-test('a note that a killed server left holds nobody up', async (t) => {
+test('a file left by a killed server does not block a command', async (t) => {
   const home = newHome(t)
   writeServerNote(home, { url: 'http://127.0.0.1:9', pid: process.pid, started: '' })
   const { code, stdout, stderr } = await holdfast(['run', 'what time is it'], { home })
@@ -53,7 +53,7 @@ test('a note that a killed server left holds nobody up', async (t) => {
   assert.match(stdout, /\d\d:\d\d/)
 })
 
-test('a server is found by its note while its process lives and answers for its health', async (t) => {
+test('a server is found by its file while its process is alive and healthy', async (t) => {
   const home = newHome(t)
   let status = 200
   const server = createServer((_, response) => void response.writeHead(status).end()).listen(0, '127.0.0.1')
@@ -73,7 +73,7 @@ test('a server is found by its note while its process lives and answers for its 
   }
   writeServerNote(home, note)
   removeServerNote(home, process.pid + 1)
-  assert.equal(await findServer(home), url, 'the note of another server stays')
+  assert.equal(await findServer(home), url, 'the file of another server stays')
   removeServerNote(home, process.pid)
   assert.equal(await findServer(home), undefined)
 })

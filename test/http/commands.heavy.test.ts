@@ -45,23 +45,23 @@ describe('commands while a server owns the home', () => {
     const { stdout } = await holdfast(['approvals', '--json'], { home })
     const [{ run_id: waiting }] = JSON.parse(stdout)
     const approved = await holdfast(['approvals', 'approve', waiting], { home })
-    assert.match(approved.stdout, /approved\nrun-\S+ carries it out: now\./)
+    assert.match(approved.stdout, /approved\nrun-\S+ continues the turn now\./)
     const again = await holdfast(['approvals', 'approve', waiting], { home })
-    assert.match(again.stdout, /This was answered before/)
+    assert.match(again.stdout, /This approval was already answered/)
     assert.equal((await holdfast(['doctor'], { home })).code, 0)
   })
 
   test('chat works through the server, also in a new conversation, and a cancel reaches the turn', async () => {
     const chat = await holdfast(['chat', '--new'], { home, input: 'roll two dice\n/runs\n' })
     assert.equal(chat.code, 0, chat.stderr)
-    assert.ok(chat.stdout.includes(`through the server at ${serverOf(home).url}`))
+    assert.ok(chat.stdout.includes(`connected to the server at ${serverOf(home).url}`))
     assert.match(chat.stdout, /→ roll_dice[\s\S]*You rolled \d and \d[\s\S]*completed {2}end_turn/)
 
     const story = startHoldfast(['run', 'tell me a long story', '--agent', 'assistant'], { home })
     await story.waitForText('.')
     const [{ run_id: running }] = JSON.parse((await holdfast(['runs', '--json', '--limit', '1'], { home })).stdout)
     const cancelled = await holdfast(['runs', 'cancel', running], { home })
-    assert.match(cancelled.stdout, /is cancelled|was told to stop/)
+    assert.match(cancelled.stdout, /is cancelled|Cancel requested/)
     assert.equal((await story.ended).code, 130)
   })
 })
@@ -71,7 +71,7 @@ test('a command without the key of the server says which variable is missing', a
   const server = await startServing(home, { HOLDFAST_API_KEY: 'a-key-of-the-environment' })
   const refused = await holdfast(['run', 'hello'], { home })
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /^holdfast: .*Set HOLDFAST_API_KEY as it was set for the server/)
+  assert.match(refused.stderr, /^holdfast: .*Set HOLDFAST_API_KEY to the key of the server/)
   const known = await holdfast(['run', 'hello'], {
     home,
     environment: { HOLDFAST_API_KEY: 'a-key-of-the-environment' },

@@ -17,7 +17,7 @@ const outputOf = async (started: CliProcess): Promise<string> => {
   started.child.stdout.on('data', (piece) => {
     text += piece
   })
-  await started.waitForText('talks to this server')
+  await started.waitForText('connects to this server')
   return text
 }
 const lineWith = (text: string, what: string) =>
@@ -30,7 +30,7 @@ test('the start screen shows the address, the models, the key file, and commands
   const home = newHome(t)
   const first = startHoldfast(['serve', '--port', '0'], { home })
   const firstOutput = await outputOf(first)
-  assert.match(firstOutput, /Holdfast serves at http:\/\/127\.0\.0\.1:\d+/)
+  assert.match(firstOutput, /Holdfast listens on http:\/\/127\.0\.0\.1:\d+/)
   assert.match(firstOutput, /Models {2}scripted/)
   assert.ok(firstOutput.includes(readFileSync(join(home, 'api-key'), 'utf8').trim()))
   const made = await inShell('sh', ['-c', lineWith(firstOutput, 'curl')])
@@ -50,10 +50,13 @@ test('the start screen shows the address, the models, the key file, and commands
   const another = { home: join(home, 'another') }
   const taken = await holdfast(['serve'], { ...another, environment: { PORT: port } })
   assert.equal(taken.code, 6)
-  assert.match(taken.stderr, new RegExp(`^holdfast: 127\\.0\\.0\\.1:${port} is taken; name another with --port`))
+  assert.match(
+    taken.stderr,
+    new RegExp(`^holdfast: 127\\.0\\.0\\.1:${port} is already in use. Choose another with --port`),
+  )
   const second = await holdfast(['serve', '--port', '0'], { home })
   assert.equal(second.code, 5)
-  assert.match(second.stderr, new RegExp(`This home is served already, at http://127\\.0\\.0\\.1:${port}`))
+  assert.match(second.stderr, new RegExp(`A server already runs on this home at http://127\\.0\\.0\\.1:${port}`))
   again.child.kill('SIGTERM')
   await again.ended
 })

@@ -15,8 +15,8 @@ import { runSeeds } from './simulator/run-seeds.ts'
 
 /**
  * `npm run lab`: the simulator, the planted bugs and the kill harness, on one screen and in `lab-report/`. The full run
- * is the default; `--quick` is a slice of it, `--seeds` and `--kills` choose, `--seed` tells one day as a story, `--http`
- * is the kill harness over HTTP alone.
+ * is the default; `--quick` runs a part of it, `--seeds` and `--kills` set the numbers, `--seed` prints one seed as a
+ * story, `--http` runs only the kill harness over HTTP.
  */
 const { values } = parseArgs({
   options: {
@@ -52,7 +52,7 @@ async function runLab(): Promise<number> {
   const seeds = values.seeds === undefined ? amounts.seeds : numberOf('seeds', values.seeds)
   const kills = values.kills === undefined ? amounts.kills : numberOf('kills', values.kills)
   const databases = values.database ? [values.database] : values.quick || isChosen ? ['sqlite'] : ['sqlite', 'postgres']
-  // A handful of seeds may well miss a rare state; the runs people rely on may not.
+  // A few seeds may miss a rare state; a run of this size must reach all of them.
   const isLong = seeds >= QUICK.seeds
   const workers = Math.min(2, availableParallelism())
   const started = Date.now()
@@ -73,7 +73,8 @@ async function runLab(): Promise<number> {
   const killed: LabReport['kills'] = []
   for (const database of kills > 0 ? databases : []) {
     progress(`${kills} kills on ${database}`)
-    if (database !== 'sqlite' && database !== 'postgres') throw new Error(`--database is sqlite or postgres`)
+    if (database !== 'sqlite' && database !== 'postgres')
+      throw new Error(`--database must be sqlite or postgres, not "${database}"`)
     killed.push({ database, report: await runKills({ kills, seed: from, database }) })
   }
   if (kills > 0 && !isChosen) {
@@ -95,31 +96,31 @@ async function runLab(): Promise<number> {
   return complaintsOf(report, { isLong }).length === 0 ? 0 : 1
 }
 
-/** Only the server, killed under the official client. */
+/** Runs only the kills of the server under the official client. */
 async function killOverHttp(): Promise<number> {
   const kills = numberOf('kills', values.kills ?? String(FULL.kills))
   const database = values.database === 'postgres' ? 'postgres' : 'sqlite'
   const report = await runKillsOverHttp({ kills, seed: numberOf('from', values.from), database })
   const { recoveries, violations, ...counts } = report
-  const told = { database, ...counts, recoveries: recoveries.length, violations }
+  const summary = { database, ...counts, recoveries: recoveries.length, violations }
   const [p50, p99] = [percentile(recoveries, 0.5), percentile(recoveries, 0.99)]
-  console.log(JSON.stringify({ ...told, recovery_p50_ms: p50, recovery_p99_ms: p99 }))
+  console.log(JSON.stringify({ ...summary, recovery_p50_ms: p50, recovery_p99_ms: p99 }))
   return violations.length === 0 ? 0 : 1
 }
 
 function write(report: LabReport, isLong: boolean): void {
   mkdirSync(REPORT, { recursive: true })
-  const told = { ...summaryOf(report), complaints: complaintsOf(report, { isLong }), ...report }
-  writeFileSync(join(REPORT, 'report.json'), `${JSON.stringify(told, undefined, 2)}\n`)
+  const output = { ...summaryOf(report), complaints: complaintsOf(report, { isLong }), ...report }
+  writeFileSync(join(REPORT, 'report.json'), `${JSON.stringify(output, undefined, 2)}\n`)
   writeFileSync(join(REPORT, 'index.html'), pageOf(report, { isLong }))
 }
 
-/** One line that is written over, for whoever watches; a script sees nothing of it. */
+/** Overwrites one progress line on a terminal; prints nothing elsewhere. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
 }
 
-/** What was tested; a copy without a repository has no name. */
+/** The tested commit; unknown in a copy without a repository. */
 function commitName(): string {
   try {
     return execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim()
@@ -130,6 +131,6 @@ function commitName(): string {
 
 function numberOf(option: string, text: string): number {
   const number = Number(text)
-  if (!Number.isInteger(number) || number < 0) throw new Error(`--${option} takes a whole number, not "${text}"`)
+  if (!Number.isInteger(number) || number < 0) throw new Error(`--${option} must be a whole number, not "${text}"`)
   return number
 }

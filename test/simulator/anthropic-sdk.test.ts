@@ -37,21 +37,21 @@ test('the Anthropic SDK reads a streamed answer: thinking with its signature, te
   assert.equal(answer.usage.output_tokens, 20)
 })
 
-test('an answer in one piece says the same', async (context) => {
+test('a non-streamed answer has the same content', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).messages.create(HELLO)
   assert.deepEqual(answer.content.map(plain), CONTENT)
   assert.equal(answer.stop_reason, 'tool_use')
 })
 
-test('pings before an answer change nothing of it', async (context) => {
+test('pings before an answer do not change it', async (context) => {
   const answer: Reply = { text: 'Hello.', breaks: { how: 'pings', count: 3, everyMs: 1 } }
   const simulator = await simulatorFixture(context, { script: [{ answer }] })
   const read = await clientOf(simulator).messages.stream(HELLO).finalMessage()
   assert.deepEqual(read.content.map(plain), [{ type: 'text', text: 'Hello.' }])
 })
 
-test('empty answers, thinking only, length and refusal arrive as such', async (context) => {
+test('empty answers, thinking only, length and refusal are preserved', async (context) => {
   const simulator = await simulatorFixture(context, {
     script: [
       { times: 1, answer: {} },
@@ -71,7 +71,7 @@ test('empty answers, thinking only, length and refusal arrive as such', async (c
   assert.deepEqual(await read(), ['', 'refusal'])
 })
 
-test('an error has the status and type of the vendor, before a stream and inside it', async (context) => {
+test('an error has the status and type of the vendor, before and inside a stream', async (context) => {
   const simulator = await simulatorFixture(context, {
     script: [
       { times: 1, answer: { error: 'overloaded' } },
@@ -88,7 +88,7 @@ test('an error has the status and type of the vendor, before a stream and inside
   await assert.rejects(clientOf(simulator).messages.stream(HELLO).finalMessage(), isOverloaded(undefined))
 })
 
-test('the model list is in the form of the vendor', async (context) => {
+test('the model list has the format of the vendor', async (context) => {
   const simulator = await simulatorFixture(context, { models: ['one', 'two'] })
   const ids: string[] = []
   for await (const model of clientOf(simulator).models.list()) ids.push(model.id)

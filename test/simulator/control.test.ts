@@ -8,7 +8,7 @@ const send = async (url: string, method: string, body?: string) => {
   return { status: response.status, body: (await response.json()) as { done?: boolean; reasons?: string[] } }
 }
 
-test('a key can be changed from outside, and so can the script', async (context) => {
+test('keys and script can be changed over HTTP', async (context) => {
   const simulator = await simulatorFixture(context, { keys: { 'sk-a': 'valid' } })
   assert.equal((await askChat(simulator, { key: 'sk-a' })).status, 200)
   await send(`${simulator.url}/simulator/keys/sk-a`, 'PUT', 'revoked')
@@ -20,7 +20,7 @@ test('a key can be changed from outside, and so can the script', async (context)
   assert.equal((await askChat(simulator, { key: 'sk-a' })).status, 200)
 })
 
-test('an order that makes no sense changes nothing and says what would', async (context) => {
+test('an invalid control request changes nothing and names the valid ones', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: { status: 418 } }] })
   const script = await send(`${simulator.url}/simulator/script`, 'PUT', '[{ "answer": { "status": "x" } }]')
   assert.equal(script.status, 422)
@@ -30,17 +30,17 @@ test('an order that makes no sense changes nothing and says what would', async (
   assert.equal((await askChat(simulator)).status, 418)
 })
 
-test("what was asked can be read, without anybody's key", async (context) => {
+test('recorded requests can be read, without keys', async (context) => {
   const simulator = await simulatorFixture(context)
   await (await askChat(simulator, { key: 'sk-secret', text: 'Hello' })).text()
   await simulator.waitForClosed(1)
-  const told = await (await fetch(`${simulator.url}/simulator/requests`)).text()
-  assert.match(told, /"content": "Hello"/)
-  assert.doesNotMatch(told, /sk-secret/)
+  const output = await (await fetch(`${simulator.url}/simulator/requests`)).text()
+  assert.match(output, /"content": "Hello"/)
+  assert.doesNotMatch(output, /sk-secret/)
   assert.equal(simulator.requests.length, 1)
 })
 
-test('it can be told to go down for a while', async (context) => {
+test('the simulator can be taken down for a while over HTTP', async (context) => {
   const simulator = await simulatorFixture(context)
   const closing = askChat(simulator, { text: 'before' })
   assert.equal((await closing).status, 200)

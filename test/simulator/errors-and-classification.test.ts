@@ -7,7 +7,7 @@ import type { ErrorName } from '../../src/simulator/error-table.ts'
 import type { ModelProtocol } from '../../src/simulator/script.ts'
 import { vendorError } from '../../src/simulator/vendor-errors.ts'
 
-/** What each simulated error stands for: a scenario that asks for one must meet the failure it means. */
+/** The failure kind of each simulated error: a scenario that scripts an error relies on it. */
 const KIND_OF_ERROR: Record<ErrorName, FailureKind> = {
   'rate-limit': 'rate-limited',
   'rate-limit-with-retry-after': 'rate-limited',
@@ -51,11 +51,11 @@ const failureOf = (error: ErrorName, protocol: ModelProtocol) => {
 }
 
 for (const [name, kind] of Object.entries(KIND_OF_ERROR) as [ErrorName, FailureKind][])
-  test(`"${name}" is read as ${kind} in every protocol`, () => {
+  test(`"${name}" is classified as ${kind} in every protocol`, () => {
     for (const protocol of DIALECTS) assert.equal(failureOf(name, protocol).kind, kind, protocol)
   })
 
-test('what an error states is read: the wait, the window, the output that is left, the size of an image', () => {
+test('values in an error are parsed: the wait, the window, the remaining output, the image size', () => {
   for (const protocol of DIALECTS) {
     assert.equal(failureOf('rate-limit-with-retry-after', protocol).retryAfterMs, 2000, protocol)
     assert.equal(failureOf('context-overflow-with-window', protocol).statedWindow, 8192, protocol)

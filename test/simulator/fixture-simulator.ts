@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import { defined } from '../../src/core/defined.ts'
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/start-simulator.ts'
 
-/** A simulator for one test, closed with it. */
+/** A simulator for one test, closed after it. */
 export async function simulatorFixture(context: TestContext, options: SimulatorOptions = {}): Promise<Simulator> {
   const simulator = await startSimulator(options)
   context.after(() => simulator.close())

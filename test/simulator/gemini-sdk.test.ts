@@ -63,7 +63,7 @@ test('the Gemini SDK reads a streamed answer: thoughts with their signature, tex
   assert.equal(last.usageMetadata?.cachedContentTokenCount, 60)
 })
 
-test('an answer in one piece says the same, and knows which model was asked', async (context) => {
+test('a non-streamed answer has the same content and the requested model', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).models.generateContent(HELLO)
   assert.equal(answer.functionCalls?.length, 2)
@@ -72,7 +72,7 @@ test('an answer in one piece says the same, and knows which model was asked', as
   assert.equal(simulator.requests[0]?.key, 'g-key')
 })
 
-test('a blocked prompt has feedback and no candidate; a blocked answer says why it stopped', async (context) => {
+test('a blocked prompt has feedback and no candidate; a blocked answer has a finish reason', async (context) => {
   const simulator = await simulatorFixture(context, {
     script: [{ times: 1, answer: { refusal: '' } }, { answer: { text: 'I', finish: 'refusal' } }],
   })
@@ -93,7 +93,7 @@ test('an error has the status of the vendor', async (context) => {
   })
 })
 
-test('who does not ask for events gets a JSON array', async (context) => {
+test('a request without alt=sse gets a JSON array', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: { text: 'Hello there, and welcome.' } }] })
   const response = await post(`${simulator.url}/v1beta/models/m:streamGenerateContent`, { contents: [] })
   const answers = (await response.json()) as GenerateContentResponse[]

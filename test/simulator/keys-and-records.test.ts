@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { askChat, post, simulatorFixture } from './fixture-simulator.ts'
 
-test('every key is accepted until one is known; then all others are refused', async (context) => {
+test('every key is accepted until one is known; then unknown keys are refused', async (context) => {
   const simulator = await simulatorFixture(context)
   assert.equal((await askChat(simulator, { key: 'any' })).status, 200)
   simulator.keys.set('known', 'valid')
@@ -11,7 +11,7 @@ test('every key is accepted until one is known; then all others are refused', as
   assert.equal((await askChat(simulator, { key: 'known' })).status, 200)
 })
 
-test('a key answers for its state, and the state can change while it runs', async (context) => {
+test('the response depends on the state of the key, which can change at runtime', async (context) => {
   const simulator = await simulatorFixture(context, {
     keys: { a: 'valid', b: 'revoked', c: 'out-of-credit', d: 'limited' },
   })
@@ -29,7 +29,7 @@ test('a key answers for its state, and the state can change while it runs', asyn
   assert.deepEqual(await codeOf('b'), [200, undefined])
 })
 
-test('a limited key says when it is free again, and then it is', async (context) => {
+test('a limited key states when it is usable again, and then it is', async (context) => {
   const simulator = await simulatorFixture(context, { keys: { a: { state: 'limited', until: Date.now() + 90_000 } } })
   const limited = await askChat(simulator, { key: 'a' })
   assert.equal(limited.status, 429)
@@ -64,7 +64,7 @@ test('keys are found wherever a vendor puts them', async (context) => {
   )
 })
 
-test('everything it was sent is recorded in order: who, what, where and how it ended', async (context) => {
+test('every request is recorded in order, with key, body, path and ending', async (context) => {
   const simulator = await simulatorFixture(context)
   await (await post(`${simulator.url}/vendor/v1/messages?beta=true`, { model: 'm', messages: [] }, { key: 'k' })).text()
   await (await fetch(`${simulator.url}/nothing/here`)).text()
@@ -90,13 +90,13 @@ test('everything it was sent is recorded in order: who, what, where and how it e
   assert.deepEqual([second?.protocol, second?.status], ['unknown', 404])
 })
 
-test('a wait for what never comes ends and says what it waited for', async (context) => {
+test('a wait that times out names what it waited for', async (context) => {
   const simulator = await simulatorFixture(context)
   await assert.rejects(simulator.waitForRequests(3, { withinMs: 10 }), /request 3 did not happen within 10 ms/)
   await assert.rejects(simulator.waitForClosed(1, { withinMs: 10 }), /the end of request 1/)
 })
 
-test('a reset is a new beginning: script, keys, records and tokens', async (context) => {
+test('a reset restores script, keys, records and tokens', async (context) => {
   const simulator = await simulatorFixture(context, {
     keys: { a: 'valid' },
     script: [{ times: 1, answer: { status: 418 } }],

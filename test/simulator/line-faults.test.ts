@@ -12,7 +12,7 @@ const storyThat = (breaks: Break | Break[], pace: Pace = {}): { script: [{ answe
 })
 
 for (const atByte of [0, 1, 137, 700])
-  test(`a reset at byte ${atByte} comes after exactly so many bytes of the body`, async (context) => {
+  test(`a reset at byte ${atByte} comes after exactly that many bytes of the body`, async (context) => {
     const simulator = await simulatorFixture(context, storyThat({ how: 'reset', atByte }))
     const { end, body, headers, isWhole } = await askRaw(simulator, HELLO)
     assert.match(headers, /^http\/1.1 200/)
@@ -26,27 +26,27 @@ test('a cut closes the connection in the middle of the transfer, without a reset
   assert.deepEqual({ end, bytes: body.length, isWhole }, { end: 'closed', bytes: 50, isWhole: false })
 })
 
-test('an early end is a body that ends well and never says why it stopped', async (context) => {
+test('an early end is a complete body without a finish reason', async (context) => {
   const simulator = await simulatorFixture(context, storyThat({ how: 'end', atByte: 400 }))
   const { body, isWhole } = await askRaw(simulator, HELLO)
   assert.deepEqual({ bytes: body.length, isWhole }, { bytes: 400, isWhole: true })
   assert.equal((await simulator.waitForClosed(1)).ended?.how, 'answered')
 })
 
-test('an answer without its finish has all of its text and nothing after it', async (context) => {
+test('an answer without a finish has all of its text and nothing after it', async (context) => {
   const simulator = await simulatorFixture(context, storyThat({ how: 'no-finish' }))
   const text = await (await askChat(simulator)).text()
   assert.equal(textIn(text), STORY)
   assert.doesNotMatch(text, /"finish_reason":"|\[DONE\]/)
 })
 
-test('an answer in one piece can be broken off, too', async (context) => {
+test('a non-streamed answer can be broken off, too', async (context) => {
   const simulator = await simulatorFixture(context, storyThat({ how: 'reset', atByte: 20 }))
   const { end, body } = await askRaw(simulator, { ...HELLO, stream: false })
   assert.deepEqual({ end, bytes: body.length }, { end: 'reset', bytes: 20 })
 })
 
-test('a stall sends its chunks and then nothing, until the client hangs up; the recorder says so', async (context) => {
+test('a stall sends its chunks and then nothing until the client disconnects, which is recorded', async (context) => {
   const simulator = await simulatorFixture(context, storyThat({ how: 'stall', afterChunks: 3 }))
   const abort = new AbortController()
   const response = await askChat(simulator, { signal: abort.signal })
@@ -61,7 +61,7 @@ test('a stall sends its chunks and then nothing, until the client hangs up; the 
   assert.equal(received.split('\n\n').length, 4)
 })
 
-test('a silent line says not even its headers', async (context) => {
+test('a silent connection sends no headers', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: { line: 'silent' } }] })
   const abort = new AbortController()
   const asking = askChat(simulator, { signal: abort.signal })
@@ -72,7 +72,7 @@ test('a silent line says not even its headers', async (context) => {
   assert.deepEqual([ended?.how, status], ['closed-by-client', undefined])
 })
 
-test('a line can be reset or cut before the first byte', async (context) => {
+test('a connection can be reset or cut before the first byte', async (context) => {
   const simulator = await simulatorFixture(context, {
     script: [{ times: 1, answer: { line: 'reset' } }, { answer: { line: 'cut' } }],
   })
@@ -80,7 +80,7 @@ test('a line can be reset or cut before the first byte', async (context) => {
   assert.deepEqual([reset.end, reset.headers, cut.end, cut.headers], ['reset', '', 'closed', ''])
 })
 
-test('pings without an end keep the connection alive and never answer', async (context) => {
+test('endless pings keep the connection open without an answer', async (context) => {
   const simulator = await simulatorFixture(context, storyThat({ how: 'pings', everyMs: 1 }))
   const abort = new AbortController()
   const response = await askChat(simulator, { signal: abort.signal })
@@ -103,7 +103,7 @@ test('a refused connection is refused until the port is open again, at the same 
   assert.equal(answered.status, 200)
 })
 
-test('it goes down and comes back when it is told to', async (context) => {
+test('the simulator goes down and comes back on request', async (context) => {
   const simulator = await simulatorFixture(context)
   await simulator.goDown()
   await assert.rejects(askChat(simulator))
@@ -111,7 +111,7 @@ test('it goes down and comes back when it is told to', async (context) => {
   assert.equal((await askChat(simulator)).status, 200)
 })
 
-test('going down ends what is being answered, and that is not taken for the client', async (context) => {
+test('going down ends open responses, recorded as closed by the simulator', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: { line: 'silent' } }] })
   const asking = askChat(simulator)
   await simulator.waitForRequests(1)
@@ -139,7 +139,7 @@ test('a duplicated chunk comes twice, a joined one holds two objects', async (co
   assert.match(chunks[3]!, /\}\{"id"/)
 })
 
-test('bytes are split in the middle of characters, and nothing of them is lost', async (context) => {
+test('bytes are split inside characters without loss', async (context) => {
   const text = 'Grüße 🌧️ aus Bergen'
   const simulator = await simulatorFixture(context, {
     script: [{ answer: { text, pace: { bytesPerWrite: 3, charactersPerChunk: 5 } } }],
@@ -147,7 +147,7 @@ test('bytes are split in the middle of characters, and nothing of them is lost',
   assert.equal(textIn(await (await askChat(simulator)).text()), text)
 })
 
-test('a pace is kept: headers, first chunk and each chunk wait as long as they are told', async (context) => {
+test('headers, first chunk and each chunk wait for the scripted time', async (context) => {
   const pace = { beforeHeadersMs: 60, beforeFirstChunkMs: 60, everyMs: 30, charactersPerChunk: 40 }
   const simulator = await simulatorFixture(context, storyThat([], pace))
   const started = performance.now()
@@ -160,7 +160,7 @@ test('a pace is kept: headers, first chunk and each chunk wait as long as they a
   assert.ok(took >= 55 + 55 + 4 * 28, `all after ${took}`)
 })
 
-test('ids of calls come once, again, changed or shared', async (context) => {
+test('call ids are sent once, repeated, changed or shared', async (context) => {
   const calls = [{ name: 'a', arguments: { long: 'arguments that need more than one chunk' } }, { name: 'b' }]
   const idsWith = async (callIds: 'once' | 'repeated' | 'changed' | 'shared') => {
     const simulator = await simulatorFixture(context, { script: [{ answer: { calls, callIds } }] })
@@ -173,12 +173,12 @@ test('ids of calls come once, again, changed or shared', async (context) => {
     }[]
     const ids = (index: number) =>
       new Set(deltas.flatMap((delta) => (delta.index === index && delta.id ? [delta.id] : [])))
-    return { told: deltas.filter(({ id }) => id).length, first: ids(0), second: ids(1), all: deltas.length }
+    return { output: deltas.filter(({ id }) => id).length, first: ids(0), second: ids(1), all: deltas.length }
   }
   const once = await idsWith('once')
-  assert.deepEqual([once.told, once.first.size], [2, 1])
+  assert.deepEqual([once.output, once.first.size], [2, 1])
   const repeated = await idsWith('repeated')
-  assert.deepEqual([repeated.told, repeated.first.size], [repeated.all, 1])
+  assert.deepEqual([repeated.output, repeated.first.size], [repeated.all, 1])
   assert.ok((await idsWith('changed')).first.size > 1)
   const shared = await idsWith('shared')
   assert.deepEqual(shared.first, shared.second)
@@ -193,7 +193,7 @@ const textIn = (stream: string): string =>
     .map((data) => JSON.parse(data).choices[0]?.delta.content ?? '')
     .join('')
 
-/** Asks again until somebody answers. */
+/** Retries until the connection succeeds. */
 async function retried(ask: () => Promise<Response>): Promise<Response> {
   for (;;) {
     try {

@@ -15,7 +15,7 @@ const refresh = (simulator: Simulator, refresh_token: string) =>
   ask(simulator, { grant_type: 'refresh_token', refresh_token })
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 
-test('a refresh token works once: the answer brings the next one, and the old one is refused', async (context) => {
+test('a refresh token works once: the response has the next one, and the old one is refused', async (context) => {
   const simulator = await simulatorFixture(context)
   const { refresh_token } = simulator.oauth.issue()
   const first = await refresh(simulator, refresh_token)
@@ -28,14 +28,14 @@ test('a refresh token works once: the answer brings the next one, and the old on
   assert.equal((await refresh(simulator, first.body.refresh_token)).status, 200)
 })
 
-test('of two that use the same refresh token at the same time, one is refused', async (context) => {
+test('of two concurrent uses of a refresh token, one is refused', async (context) => {
   const simulator = await simulatorFixture(context)
   const { refresh_token } = simulator.oauth.issue()
   const both = await Promise.all([refresh(simulator, refresh_token), refresh(simulator, refresh_token)])
   assert.deepEqual(both.map(({ status }) => status).sort(), [200, 400])
 })
 
-test('the Codex way to refuse has its code inside the error', async (context) => {
+test('a Codex refusal has its code inside the error', async (context) => {
   const simulator = await simulatorFixture(context)
   simulator.oauth.settings.errors = 'codex'
   const { refresh_token } = simulator.oauth.issue()
@@ -45,7 +45,7 @@ test('the Codex way to refuse has its code inside the error', async (context) =>
   assert.equal((again.body.error as { code: string }).code, 'refresh_token_reused')
 })
 
-test('a token that was given out may ask, and after a refresh the old one may be revoked', async (context) => {
+test('an issued token is accepted, and a refresh may revoke the old one', async (context) => {
   const simulator = await simulatorFixture(context, { keys: { other: 'valid' } })
   simulator.oauth.settings.revokesOnRefresh = true
   const { access_token, refresh_token } = simulator.oauth.issue()
@@ -72,7 +72,7 @@ test('an authorization code works once, and only with its verifier', async (cont
   assert.equal((await ask(simulator, { ...form, code_verifier: verifier })).body.error, 'invalid_grant')
 })
 
-test('a device waits for its approval, by count or by a person', async (context) => {
+test('a device is approved after a number of polls or explicitly', async (context) => {
   const simulator = await simulatorFixture(context)
   const start = async () =>
     (await (await post(`${simulator.url}/oauth/device/code`, {})).json()) as Record<string, string>
@@ -95,7 +95,7 @@ test('a device waits for its approval, by count or by a person', async (context)
   assert.equal(await poll(denied.device_code!), 'access_denied')
 })
 
-test('tokens can be asked for in JSON, and the endpoint can be scripted to fail', async (context) => {
+test('token requests may be JSON, and the endpoint can be scripted to fail', async (context) => {
   const simulator = await simulatorFixture(context)
   const { refresh_token } = simulator.oauth.issue()
   simulator.script({ when: { protocol: 'oauth' }, times: 1, answer: { status: 503 } })
@@ -104,7 +104,7 @@ test('tokens can be asked for in JSON, and the endpoint can be scripted to fail'
   assert.equal((await post(`${simulator.url}/v1/oauth/token`, body)).status, 200)
 })
 
-test('the account says whether the paid service may be used, and that can change', async (context) => {
+test('the account reports paid access, which can change', async (context) => {
   const simulator = await simulatorFixture(context)
   const access = async (path: string) => {
     const body = (await (await fetch(simulator.url + path)).json()) as { paid_service_access: { allowed: boolean } }
@@ -115,7 +115,7 @@ test('the account says whether the paid service may be used, and that can change
   assert.equal(await access('/api/oauth/account'), false)
 })
 
-test('each Copilot exchange gives a new token that may ask', async (context) => {
+test('each Copilot exchange issues a new accepted token', async (context) => {
   const simulator = await simulatorFixture(context, { keys: { gho_known: 'valid' } })
   const swap = async (token: string) => {
     const headers = { authorization: `token ${token}` }

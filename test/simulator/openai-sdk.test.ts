@@ -44,7 +44,7 @@ test('the OpenAI SDK reads a streamed chat answer: text, parallel calls, usage a
   assert.equal(answer.usage?.completion_tokens_details?.reasoning_tokens, 7)
 })
 
-test('a chat answer in one piece says the same as a streamed one', async (context) => {
+test('a non-streamed chat answer has the same content as a streamed one', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: FULL }] })
   const answer = await clientOf(simulator).chat.completions.create({
     model: 'm',
@@ -55,7 +55,7 @@ test('a chat answer in one piece says the same as a streamed one', async (contex
   assert.equal(answer.usage?.total_tokens, 120)
 })
 
-test('usage comes in a chat stream only if it was asked for', async (context) => {
+test('a chat stream has usage only if the request asks for it', async (context) => {
   const simulator = await simulatorFixture(context)
   const stream = await clientOf(simulator).chat.completions.create({
     model: 'm',
@@ -102,7 +102,7 @@ test('the OpenAI SDK reads a streamed Responses answer: text, parallel calls, us
   assert.equal(answer.usage?.output_tokens_details.reasoning_tokens, 7)
 })
 
-test('a Responses answer in one piece, cut by its length, is incomplete', async (context) => {
+test('a non-streamed Responses answer cut by its length is incomplete', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: { text: 'Half a sen', finish: 'length' } }] })
   const answer = await clientOf(simulator).responses.create({ model: 'm', input: 'Hello' })
   assert.equal(answer.status, 'incomplete')
@@ -110,7 +110,7 @@ test('a Responses answer in one piece, cut by its length, is incomplete', async 
   assert.equal(answer.output_text, 'Half a sen')
 })
 
-test('refusals have the field the vendor gave them', async (context) => {
+test('refusals use the field of the vendor', async (context) => {
   const simulator = await simulatorFixture(context, { script: [{ answer: { refusal: 'I will not.' } }] })
   const client = clientOf(simulator)
   const chat = await client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'x' }] })

@@ -2,16 +2,16 @@ import { connect } from 'node:net'
 import type { Simulator } from '../../src/simulator/start-simulator.ts'
 
 export type RawAnswer = {
-  /** How the connection ended: by a reset, or by an end that was said. */
+  /** How the connection ended: with a TCP reset, or closed normally. */
   end: 'reset' | 'closed'
   headers: string
-  /** The bytes of the body, its chunked transfer undone. */
+  /** The body after chunked decoding. */
   body: Buffer
-  /** Whether the body ended as the transfer says a body ends. */
+  /** Whether the body is complete according to its transfer encoding. */
   isWhole: boolean
 }
 
-/** Asks over a bare socket, so that nothing hides what came over the line. */
+/** Sends a request over a plain socket, to see exactly the bytes on the wire. */
 export function askRaw({ port }: Simulator, body: unknown, path = '/v1/chat/completions'): Promise<RawAnswer> {
   const text = JSON.stringify(body)
   const head = `POST ${path} HTTP/1.1\r\nhost: simulator\r\ncontent-type: application/json\r\nconnection: close\r\n`

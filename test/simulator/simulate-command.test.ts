@@ -8,7 +8,7 @@ import { post } from './fixture-simulator.ts'
 
 const CHAT = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
 
-test('simulate says where it listens, plays the script, tells of each request and ends on Ctrl-C', async (context) => {
+test('simulate prints its address, follows the script, logs each request and stops on Ctrl-C', async (context) => {
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, JSON.stringify([{ when: { model: 'm' }, answer: { error: 'overloaded' } }]))
@@ -30,7 +30,7 @@ test('simulate says where it listens, plays the script, tells of each request an
     output += text
   })
   await simulating.waitForText('curl -N')
-  const url = /listens at (\S+)/.exec(output)![1]!
+  const url = /listens on (\S+)/.exec(output)![1]!
   assert.match(output, new RegExp(`OPENAI_BASE_URL=${url}/v1`))
   assert.match(output, new RegExp(`ANTHROPIC_BASE_URL=${url} `))
   assert.match(output, new RegExp(`GEMINI_BASE_URL=${url} `))
@@ -45,34 +45,34 @@ test('simulate says where it listens, plays the script, tells of each request an
   assert.doesNotMatch(stdout, /sk-good/)
 })
 
-test('a bad script is refused with the file, the place and what was expected there', async (context) => {
+test('an invalid script is refused with the file, the path and the expected value', async (context) => {
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, JSON.stringify([{ answer: { error: 'rate-limted' } }, { when: { model: 7 }, answer: {} }]))
   const { code, stderr } = await holdfast(['simulate', '--port', '0', '--script', script], { home })
   assert.equal(code, 2)
-  assert.match(stderr, /script\.json cannot be played:/)
+  assert.match(stderr, /script\.json is not valid:/)
   assert.match(stderr, /script\[0\]\.answer\.error: expected one of "rate-limit", .*found "rate-limted"/)
   assert.match(stderr, /script\[1\]\.when\.model: expected text, found 7/)
 })
 
-test('a script that is no JSON, a missing one, a bad key and a bad port are told in a sentence', async (context) => {
+test('a script that is not JSON, a missing script, a bad key and a bad port each print one sentence', async (context) => {
   const home = newHome(context)
   const script = join(home, 'script.json')
   writeFileSync(script, '[{ "answer": ')
-  const told = async (...args: string[]) => {
+  const output = async (...args: string[]) => {
     const { code, stderr } = await holdfast(['simulate', '--port', '0', ...args], { home })
     assert.doesNotMatch(stderr, /bug/)
     return `${code} ${stderr}`
   }
-  assert.match(await told('--script', script), /^2 .*\n.*the file: expected JSON/)
-  assert.match(await told('--script', join(home, 'none.json')), /^3 .*none\.json cannot be read \(ENOENT\)/)
-  assert.match(await told('--key', 'sk-secret=bought'), /^2 .*a key is valid, .*not "bought"/)
-  assert.match(await told('--key', 'sk-secret'), /^2 .*name=state/)
-  assert.match(await told('--port', 'high'), /^2 .*--port is a number/)
+  assert.match(await output('--script', script), /^2 .*\n.*the file: expected JSON/)
+  assert.match(await output('--script', join(home, 'none.json')), /^3 .*none\.json cannot be read \(ENOENT\)/)
+  assert.match(await output('--key', 'sk-secret=bought'), /^2 .*the state must be valid, .*not "bought"/)
+  assert.match(await output('--key', 'sk-secret'), /^2 .*name=state/)
+  assert.match(await output('--port', 'high'), /^2 .*--port must be a number/)
 })
 
-test('the help names every error a script can ask for', async (context) => {
+test('the help lists every error name of a script', async (context) => {
   const { stdout, code } = await holdfast(['simulate', '--help'], { home: newHome(context) })
   assert.equal(code, 0)
   for (const name of ERROR_NAMES) assert.match(stdout, new RegExp(`[ \\n]${name}[,\\n]`), name)

@@ -21,7 +21,7 @@ const HAS_SHAPE: Record<keyof typeof PATHS, (body: Body, status: number) => void
 }
 
 for (const name of ERROR_NAMES)
-  test(`"${name}" has the shape of whichever protocol was asked`, async (context) => {
+  test(`"${name}" has the format of each protocol`, async (context) => {
     const simulator = await simulatorFixture(context, { script: [{ answer: { error: name } }] })
     for (const family of ['openai', 'anthropic', 'gemini'] as const)
       for (const path of PATHS[family]) {
@@ -34,7 +34,7 @@ for (const name of ERROR_NAMES)
       }
   })
 
-test('what an error says can be changed: message, status, headers, limit', async (context) => {
+test('message, status, headers and limit of an error can be changed', async (context) => {
   const simulator = await simulatorFixture(context, {
     script: [
       { times: 1, answer: { error: 'context-overflow-with-window', limit: 32000 } },
@@ -48,7 +48,7 @@ test('what an error says can be changed: message, status, headers, limit', async
   assert.equal(((await changed.json()) as Body).error.message, 'no')
 })
 
-test('any answer at all can be given', async (context) => {
+test('any HTTP response can be scripted', async (context) => {
   const answer = { status: 418, headers: { 'x-teapot': 'yes' }, body: 'short and stout' }
   const simulator = await simulatorFixture(context, { script: [{ answer }] })
   const response = await post(`${simulator.url}/v1/messages`, {})
@@ -76,7 +76,7 @@ test('an error inside a stream is framed as each vendor frames it', async (conte
   assert.match(await lastEvent('/v1/responses'), /^event: response.failed\n.*"status":"failed"/)
 })
 
-test('a body that is no JSON is a bad request, not an answer', async (context) => {
+test('a body that is not JSON is a bad request', async (context) => {
   const simulator = await simulatorFixture(context)
   const response = await fetch(`${simulator.url}/v1/messages`, { method: 'POST', body: '{"model":' })
   assert.equal(response.status, 400)

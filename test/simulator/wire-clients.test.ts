@@ -9,7 +9,7 @@ import { newWireProvider } from '../../src/providers/wire/wire-provider.ts'
 import type { Answer, ModelProtocol, Reply } from '../../src/simulator/script.ts'
 import { simulatorFixture } from './fixture-simulator.ts'
 
-/** What our own client makes of a scripted answer. */
+/** The result of the product's client for a scripted answer. */
 async function draftOf(context: TestContext, protocol: ModelProtocol, answer: Answer): Promise<Draft> {
   const simulator = await simulatorFixture(context, { script: [{ answer }] })
   const provider = newWireProvider({
@@ -45,7 +45,7 @@ const FULL: Reply = {
 
 const STORY: Reply = { text: 'Once upon a time there was a lighthouse keeper with a long story.' }
 
-/** What a broken answer is; nothing where it can still be read. */
+/** The failure kind of a broken answer; undefined if the answer is still valid. */
 const BROKEN: [string, Answer, FailureKind | undefined][] = [
   ['a reset in mid-answer', { ...STORY, breaks: { how: 'reset', afterChunks: 3 } }, 'cut-off'],
   ['a connection that closes in mid-answer', { ...STORY, breaks: { how: 'cut', afterChunks: 3 } }, 'cut-off'],
@@ -62,7 +62,7 @@ const BROKEN: [string, Answer, FailureKind | undefined][] = [
 ]
 
 for (const protocol of DIALECTS) {
-  test(`${protocol}: our client reads text, reasoning, parallel calls and usage, however the bytes are split`, async (context) => {
+  test(`${protocol}: the client parses text, reasoning, parallel calls and usage, however the bytes are split`, async (context) => {
     const draft = await draftOf(context, protocol, FULL)
     assert.equal(draft.failure, undefined)
     assert.equal(textOf(draft.content), FULL.text)
@@ -80,13 +80,13 @@ for (const protocol of DIALECTS) {
   })
 
   for (const [name, answer, kind] of BROKEN)
-    test(`${protocol}: our client takes ${name} for ${kind ?? 'what it is'}`, async (context) => {
+    test(`${protocol}: the client classifies ${name} as ${kind ?? 'a valid answer'}`, async (context) => {
       const draft = await draftOf(context, protocol, answer)
       assert.equal(draft.failure?.kind, kind, JSON.stringify(draft.failure))
       if (!kind) assert.equal(textOf(draft.content), STORY.text)
     })
 
-  test(`${protocol}: an answer that ends without a reason is never taken for a whole one`, async (context) => {
+  test(`${protocol}: an answer without a finish reason never counts as complete`, async (context) => {
     const draft = await draftOf(context, protocol, { ...STORY, breaks: { how: 'no-finish' } })
     assert.equal(draft.finish, undefined)
   })

@@ -62,7 +62,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     chat.child.stdin.end()
     const { code, stdout, stderr } = await chat.ended
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /through the server at/)
+    assert.match(stdout, /connected to the server at/)
     assert.match(
       (await holdfast(['workspaces', 'show', 'assistant'], { home })).stdout,
       /in a sandbox.*node page\/server/s,
@@ -82,7 +82,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     const isWoken = async () => (await jsonOf<{ status: string }[]>(['runs'], home))[1]?.status === 'completed'
     while (!(await isWoken())) await new Promise((resolve) => setTimeout(resolve, 100))
     chat.type('\n')
-    await chat.waitForText('Meanwhile (run-')
+    await chat.waitForText('Since your last message (run-')
     await chat.waitForText('has ended (exit code 0).')
     chat.child.stdin.end()
     const { stdout, code } = await chat.ended
@@ -119,7 +119,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.equal(end!.stdout, 'more\n')
     assert.deepEqual([killed!.code, killed!.stdout], [0, `${id}: exited with 0.\n`], 'what has ended stays as it is')
     assert.match(stranger!.stderr, /There is no process "nonsense"/)
-    assert.match(unconfirmed!.stderr, /Nobody is here to ask. Add --yes/)
+    assert.match(unconfirmed!.stderr, /Confirmation needs a terminal. Add --yes/)
     assert.deepEqual([stranger!.code, unconfirmed!.code, nobody!.code], [3, 2, 3])
     assert.ok(existsSync(workspace!.folder))
 
@@ -146,7 +146,7 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.ok(!chat.stdout.includes('Linux'), 'nothing ran')
     const doctor = await holdfast(['doctor'], place)
     assert.deepEqual([doctor.code, doctor.stderr], [0, ''])
-    assert.match(doctor.stdout, /! Workspaces cannot be had here: .*bubblewrap/)
+    assert.match(doctor.stdout, /! Workspaces are not available: .*bubblewrap/)
     const server = await startServing(home, { PATH: path })
     await server.waitForText('Sandbox')
     server.child.kill('SIGTERM')

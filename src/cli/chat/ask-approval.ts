@@ -4,7 +4,7 @@ import { argumentLines } from '../render/chunk.ts'
 import { type Look, type Screen, safeText } from '../terminal.ts'
 import type { Keyboard } from './keyboard.ts'
 
-/** Asks for each call in turn. Undefined: the person left without answering all of them, so none is answered. */
+/** Asks about each call in turn. Undefined: the user left before the last answer, so no call is answered. */
 export async function askApproval(
   calls: readonly ToolCall[],
   keyboard: Keyboard,
@@ -22,8 +22,8 @@ export async function askApproval(
 
 async function askOne(call: ToolCall, keyboard: Keyboard, { look }: Screen): Promise<Verdict | undefined> {
   const { bold, dim, yellow } = look.paint
-  const why = call.askedBecause ? `${dim(`It asks because ${safeText(call.askedBecause)}.`)} ` : ''
-  const question = `  ${yellow('?')} Run ${bold(safeText(call.tool))}? ${why}${dim('y = yes, n = no, or say why not:')} `
+  const why = call.askedBecause ? `${dim(`Approval is needed because ${safeText(call.askedBecause)}.`)} ` : ''
+  const question = `  ${yellow('?')} Run ${bold(safeText(call.tool))}? ${why}${dim('y = yes, n = no, or type a reason to deny:')} `
   for (;;) {
     const line = await keyboard.ask(question)
     if (line === undefined) return undefined
@@ -32,15 +32,15 @@ async function askOne(call: ToolCall, keyboard: Keyboard, { look }: Screen): Pro
   }
 }
 
-/** Only a plain yes is one; any other words are the reason of a denial. */
+/** y or yes approves, n or no denies, and any other text denies with that reason. */
 export function verdictOf(line: string, { callId, digest }: Pick<ToolCall, 'callId' | 'digest'>): Verdict | undefined {
-  const said = line.trim()
-  if (said === '') return undefined
-  if (/^y(es)?$/i.test(said)) return { callId, verdict: 'approve', digest }
-  if (/^no?$/i.test(said)) return { callId, verdict: 'deny' }
-  return { callId, verdict: 'deny', reason: said }
+  const answer = line.trim()
+  if (answer === '') return undefined
+  if (/^y(es)?$/i.test(answer)) return { callId, verdict: 'approve', digest }
+  if (/^no?$/i.test(answer)) return { callId, verdict: 'deny' }
+  return { callId, verdict: 'deny', reason: answer }
 }
 
-/** Which tool with which arguments, all of them: a person answers for this. */
+/** The tool with all of its arguments: the user must see the whole call before approving it. */
 export const callText = ({ tool, input }: ToolCall, { paint }: Look): string =>
   `${paint.bold(safeText(tool))}${argumentLines(JSON.stringify(input))}`

@@ -5,7 +5,7 @@ export type ChatHistory = { size: number; load(): string[]; save(lines: readonly
 
 const SIZE = 500
 
-/** What was typed before, newest first as readline wants it; in the file oldest first, as people read. */
+/** Input history: newest first for readline, oldest first in the file. */
 export function chatHistory(home: string): ChatHistory {
   const path = join(home, 'chat-history')
   return {
@@ -14,7 +14,7 @@ export function chatHistory(home: string): ChatHistory {
       try {
         return readFileSync(path, 'utf8').split('\n').filter(Boolean).reverse().slice(0, SIZE)
       } catch {
-        // There is none yet, or it cannot be read: the arrow keys then start empty, which is all it is for.
+        // Missing or unreadable: the history for the arrow keys starts empty.
         return []
       }
     },
@@ -22,7 +22,7 @@ export function chatHistory(home: string): ChatHistory {
       try {
         writeFileSync(path, [...lines].reverse().join('\n'), { mode: 0o600 })
       } catch {
-        // A convenience: a full disk must not end the chat.
+        // The history is only a convenience: a full disk must not end the chat.
       }
     },
   }

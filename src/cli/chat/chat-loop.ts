@@ -10,7 +10,7 @@ import type { Screen } from '../terminal.ts'
 import { askApproval, callText } from './ask-approval.ts'
 import type { Keyboard } from './keyboard.ts'
 
-/** `go-on`: the next line may be read. `nothing-done`: the same. `leave`: the person left in the middle. */
+/** `go-on`: read the next line. `nothing-done`: likewise, nothing was printed. `leave`: the user left during a turn. */
 export type ChatOutcome = 'go-on' | 'nothing-done' | 'leave'
 
 export type ChatSession = HomeSession & {
@@ -18,48 +18,48 @@ export type ChatSession = HomeSession & {
   conversation: Conversation
   keyboard: Keyboard
   screen: Screen
-  /** Runs that were shown here, or were over before this chat began. */
+  /** Runs that this chat printed, or that ended before it began. */
   shownRuns: Set<RunId>
 }
 
-/** Says one thing and shows all that comes of it, approvals included. */
+/** Sends one message and prints the whole turn, approvals included. */
 export async function sendAndFollow(text: string, chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
   const { verbs, agent, conversation } = chat
   return followToEnd(await verbs.send({ agent, conversationId: conversation.id, text }), chat, leaving)
 }
 
-/** What an earlier process left: a turn that is being recovered, those queued behind it, an open approval. */
+/** Continues what an earlier process left: an unfinished turn, the runs queued behind it, a pending approval. */
 export async function resumeUnfinished(chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
   const { context, conversation, screen } = chat
   const { bold } = screen.look.paint
   const filter = { conversationId: conversation.id }
   const unfinished = await listRuns({ ...filter, statuses: ['running', 'created'] }, 100, context)
   for (const run of unfinished.reverse()) {
-    const what = run.continues ? 'An answered approval is carried out' : 'A turn was not finished; it goes on'
+    const what = run.continues ? 'Continuing an answered approval' : 'Continuing an unfinished turn'
     screen.line(bold(`${what} (${run.id}):`))
     if ((await followToEnd(run.id, chat, leaving)) === 'leave') return 'leave'
   }
   const [waiting] = await listRuns({ ...filter, waiting: true }, 1, context)
   if (!waiting) return unfinished.length > 0 ? 'go-on' : 'nothing-done'
   const { keyboard } = chat
-  screen.line(bold(`An approval is still open (${waiting.id}):`))
+  screen.line(bold(`An approval is still pending (${waiting.id}):`))
   await printPendingCalls(waiting, chat)
   return keyboard.isAttended ? askForApprovals(waiting, chat, leaving) : printOpenApproval(waiting, chat)
 }
 
-/** How many turns can begin by themselves between two lines, that anybody would want to read. */
+/** At most this many runs that began since the last input are printed. */
 const MAX_NEW_RUNS = 20
 
 export async function markRunsShown({ context, conversation, shownRuns }: ChatSession): Promise<void> {
   for (const { id } of await listRuns({ conversationId: conversation.id }, MAX_NEW_RUNS, context)) shownRuns.add(id)
 }
 
-/** What began without this chat since somebody last looked: a process that ended woke the agent, another window spoke. */
+/** Prints runs that began without this chat: an ended process woke the agent, or another client sent a message. */
 export async function showNewRuns(chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
   const { context, conversation, screen, shownRuns } = chat
   const runs = await listRuns({ conversationId: conversation.id }, MAX_NEW_RUNS, context)
   for (const run of runs.filter(({ id }) => !shownRuns.has(id)).reverse()) {
-    screen.line(screen.look.paint.bold(`Meanwhile (${run.id}):`))
+    screen.line(screen.look.paint.bold(`Since your last message (${run.id}):`))
     if ((await followToEnd(run.id, chat, leaving)) === 'leave') return 'leave'
     screen.line()
   }
@@ -90,7 +90,7 @@ async function askForApprovals(run: Run, chat: ChatSession, leaving: AbortContro
   return 'go-on'
 }
 
-/** Ctrl-C cancels the turn; once more leaves it to be finished by the next process. */
+/** The first Ctrl-C cancels the turn; the second leaves it to the next process. */
 async function follow(runId: RunId, chat: ChatSession, leaving: AbortController): Promise<Run> {
   const { verbs, screen, keyboard } = chat
   chat.shownRuns.add(runId)
@@ -98,7 +98,7 @@ async function follow(runId: RunId, chat: ChatSession, leaving: AbortController)
   const interrupt = () => {
     interrupts += 1
     if (interrupts > 1) return leaving.abort()
-    verbs.cancel(runId).catch((fault) => screen.line(`\n  The cancel failed: ${fault}`))
+    verbs.cancel(runId).catch((fault) => screen.line(`\n  Cancelling the turn failed: ${fault}`))
   }
   keyboard.onInterrupt(interrupt)
   process.on('SIGINT', interrupt)
@@ -112,10 +112,10 @@ async function follow(runId: RunId, chat: ChatSession, leaving: AbortController)
 
 function printOpenApproval({ id }: Run, { screen }: ChatSession): ChatOutcome {
   const { dim } = screen.look.paint
-  screen.line('  Left open. The agent waits for your answer:')
+  screen.line('  The approval is still pending. Answer it with:')
   screen.line(`    holdfast approvals approve ${id}`)
   screen.line(`    holdfast approvals deny ${id} --reason "…"`)
-  screen.line(dim('    or start holdfast chat in a terminal, which asks again.'))
+  screen.line(dim('    or start holdfast chat in a terminal to be asked again.'))
   return 'go-on'
 }
 

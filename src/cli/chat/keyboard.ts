@@ -4,11 +4,11 @@ import type { ChatHistory } from './chat-history.ts'
 
 /** Where the lines of a chat come from. */
 export type Keyboard = {
-  /** The next line, or undefined at the end of input and when the person leaves. */
+  /** The next line, or undefined at the end of input and when the user leaves. */
   readLine(prompt: string): Promise<string | undefined>
-  /** A line that was typed after the question was shown; undefined if nobody can or will answer. */
+  /** A line that was typed after the question was shown; undefined without a terminal, or when the user leaves. */
   ask(question: string): Promise<string | undefined>
-  /** Whether somebody sits in front of it. */
+  /** Whether the input is a terminal. */
   readonly isAttended: boolean
   /** What Ctrl-C does while no line is being read. */
   onInterrupt(listener: () => void): void
@@ -17,7 +17,7 @@ export type Keyboard = {
 
 type Terminal = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; history: ChatHistory }
 
-/** A person at a terminal: line editing, history, and what they type ahead is kept for later, unseen. */
+/** Terminal input with line editing and history. Lines typed during an answer are queued without echo. */
 export function terminalKeyboard({ input, output, history }: Terminal): Keyboard {
   const screen = mutableOutput(output)
   const reader = createInterface({
@@ -39,14 +39,14 @@ export function terminalKeyboard({ input, output, history }: Terminal): Keyboard
     else ahead.push(line)
   })
   reader.on('history', (lines) => {
-    // A "y" to an approval is nothing to bring back with the arrow keys.
+    // The answer to an approval does not belong in the history.
     if (isAsking) lines.shift()
     else history.save(lines)
   })
   reader.on('SIGINT', () => {
     if (!deliver) return interrupt()
     if (reader.line === '') return deliver(undefined)
-    // As in a shell: what was typed is dropped.
+    // As in a shell: Ctrl-C clears the line.
     reader.write(null, { ctrl: true, name: 'e' })
     reader.write(null, { ctrl: true, name: 'u' })
   })
@@ -80,7 +80,7 @@ export function terminalKeyboard({ input, output, history }: Terminal): Keyboard
     },
     async ask(question) {
       isAsking = true
-      // Nothing typed before the question was seen may answer it.
+      // Discard text that was typed before the question was shown: it must not answer it.
       reader.write(null, { ctrl: true, name: 'e' })
       reader.write(null, { ctrl: true, name: 'u' })
       try {
@@ -96,7 +96,7 @@ export function terminalKeyboard({ input, output, history }: Terminal): Keyboard
   }
 }
 
-/** Lines from a pipe or a file. Nobody is asked anything. */
+/** Lines from a pipe or a file. Questions get no answer. */
 export function pipedKeyboard(input: NodeJS.ReadableStream, echo: (text: string) => void): Keyboard {
   const reader = createInterface({ input, terminal: false })
   const lines = reader[Symbol.asyncIterator]()
@@ -114,7 +114,7 @@ export function pipedKeyboard(input: NodeJS.ReadableStream, echo: (text: string)
   }
 }
 
-/** What readline writes to. Muted, it draws nothing into the answer that is being streamed. */
+/** Output for readline. While muted it draws nothing, so that it does not disturb the streamed answer. */
 function mutableOutput(output: NodeJS.WriteStream) {
   let isMuted = true
   const stream = new Writable({

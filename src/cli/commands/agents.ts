@@ -9,18 +9,18 @@ import { safeText } from '../terminal.ts'
 type CreateAgentFlags = { model?: string[]; fallback?: string[]; system?: string; tool?: string[] }
 
 export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const agents = await listAgents(serviceContext)
+    const agents = await listAgents(context)
     if (json) return printJson(out, agents.map(agentJson))
-    if (agents.length === 0) out.line('No agents yet. `holdfast chat` makes the first one.')
+    if (agents.length === 0) out.line('No agents yet. `holdfast chat` creates the first one.')
     for (const { id, name, model, tools } of agents)
       out.line(`${out.look.paint.bold(safeText(name).padEnd(16))} ${id}  ${model}  ${tools.length} tools`)
   })
 
 export const create = (name: string, options: CreateAgentFlags, cli: CliContext): Promise<void> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
-    const [model = serviceContext.defaults.model, ...more] = options.model ?? []
+  withHome(cli, 'rows', async ({ context, verbs }) => {
+    const [model = context.defaults.model, ...more] = options.model ?? []
     const { system, tool: tools } = options
     const fallback = [...more, ...(options.fallback ?? [])]
     const request = { name, model, fallback, ...defined({ system: system || undefined, tools }) }
@@ -29,9 +29,9 @@ export const create = (name: string, options: CreateAgentFlags, cli: CliContext)
   })
 
 export const show = (idOrName: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const agent = await requireAgent(idOrName, serviceContext)
+    const agent = await requireAgent(idOrName, context)
     if (json) return printJson(out, agentJson(agent))
     const { id, name, model, fallback, tools, system, createdAt } = agent
     out.line(`${out.look.paint.bold(safeText(name))} (${id})`)

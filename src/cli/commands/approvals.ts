@@ -12,34 +12,37 @@ import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
 export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
     const { bold, dim } = out.look.paint
-    const pending = await listApprovals(serviceContext)
+    const pending = await listApprovals(context)
     if (json)
       return printJson(
         out,
         pending.map(({ run, calls }) => pendingJson(run, calls)),
       )
-    if (pending.length === 0) out.line('Nothing waits for approval.')
-    const now = serviceContext.deps.clock.now()
+    if (pending.length === 0) out.line('No pending approvals.')
+    const now = context.deps.clock.now()
     for (const { run, calls } of pending) {
-      const lapses = run.expiresAt === undefined ? '' : `, lapses in ${ageText(run.expiresAt - now)}`
-      out.line(`${bold(run.id)} ${dim(`asked ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`)
+      const lapses = run.expiresAt === undefined ? '' : `, expires in ${ageText(run.expiresAt - now)}`
+      out.line(`${bold(run.id)} ${dim(`requested ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`)
       for (const { tool, callId, input, askedBecause } of calls) {
         out.line(`  ${bold(safeText(tool))} ${dim(safeText(callId))}${argumentLines(JSON.stringify(input))}`)
-        if (askedBecause) out.line(`    ${dim(`It asks because ${safeText(askedBecause)}.`)}`)
+        if (askedBecause) out.line(`    ${dim(`Approval is needed because ${safeText(askedBecause)}.`)}`)
       }
     }
     if (pending.length > 0) out.line('Answer with `holdfast approvals approve RUN` or `holdfast approvals deny RUN`.')
   })
 
-/** All open calls of a run are answered together: the ones not named are declined. */
+/** The pending calls of a run are answered together: calls that are not named are denied. */
 export const approve = (runId: string, callIds: string[], cli: CliContext): Promise<void> =>
   answer(runId, cli, (calls) => {
     const unknown = callIds.find((id) => !calls.some((call) => call.callId === id))
     if (unknown !== undefined)
-      throw new Problem('not-found', `${runId} has no open call "${unknown}". \`holdfast approvals\` lists them.`)
+      throw new Problem(
+        'not-found',
+        `${runId} has no pending call "${unknown}". \`holdfast approvals\` lists the pending calls.`,
+      )
     return calls.map(({ callId, digest }): Verdict => {
       const isMeant = callIds.length === 0 || callIds.includes(callId)
       return isMeant ? { callId, verdict: 'approve', digest } : { callId, verdict: 'deny' }
@@ -52,19 +55,19 @@ export const deny = (runId: string, { reason }: { reason?: string }, cli: CliCon
   )
 
 const answer = (runId: string, cli: CliContext, decide: (calls: ToolCall[]) => Verdict[]): Promise<void> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs, server }) => {
+  withHome(cli, 'rows', async ({ context, verbs, server }) => {
     const { out } = cli
-    const verdicts = decide(await openCallsOf(runId, serviceContext))
+    const verdicts = decide(await openCallsOf(runId, context))
     const next = await verbs.answer(runId, verdicts)
     for (const { callId, verdict } of verdicts)
       out.line(`${safeText(callId)}: ${verdict === 'deny' ? 'denied' : 'approved'}`)
-    if (verdicts.length === 0) return out.line(`This was answered before; ${next} carried it out.`)
-    const when = server ? 'now' : 'at once if Holdfast runs on this home, otherwise at its next start'
-    out.line(`${next} carries it out: ${when}.`)
+    if (verdicts.length === 0) return out.line(`This approval was already answered; ${next} continued the turn.`)
+    const when = server ? 'now' : 'as soon as a Holdfast process runs on this home'
+    out.line(`${next} continues the turn ${when}.`)
   })
 
-const openCallsOf = async (runId: string, serviceContext: ServiceContext): Promise<ToolCall[]> =>
-  (await listApprovals(serviceContext)).find(({ run }) => run.id === runId)?.calls ?? []
+const openCallsOf = async (runId: string, context: ServiceContext): Promise<ToolCall[]> =>
+  (await listApprovals(context)).find(({ run }) => run.id === runId)?.calls ?? []
 
 const pendingJson = (
   { id, agentId, expiresAt }: { id: string; agentId: string; expiresAt?: number },

@@ -8,15 +8,15 @@ import { safeText } from '../terminal.ts'
 
 type AuditFlags = { limit: string; organization?: string; json?: boolean }
 
-/** Who did what, the newest last. */
+/** Prints the audit log, newest entry last. */
 export const audit = (flags: AuditFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
     const page = { limit: parseLimit(flags.limit), order: 'desc' } as const
-    const where = await namedOrganization(flags.organization, serviceContext)
-    const entries = (await listAudit({ page, ...where }, serviceContext)).reverse()
+    const where = await namedOrganization(flags.organization, context)
+    const entries = (await listAudit({ page, ...where }, context)).reverse()
     if (flags.json) return printJson(out, entries.map(entryJson))
-    if (entries.length === 0) out.line('Nothing has been done yet that somebody would have to account for.')
+    if (entries.length === 0) out.line('The audit log is empty.')
     for (const { at, actor, from, verb, object, outcome, status } of entries) {
       const what = [verb, object].filter(Boolean).join(' ')
       const how = [outcome, status].filter(Boolean).join(' ')
@@ -27,7 +27,7 @@ export const audit = (flags: AuditFlags, cli: CliContext): Promise<void> =>
 function parseLimit(text: string): number {
   const limit = Number(text)
   if (Number.isInteger(limit) && limit > 0 && limit <= 10_000) return limit
-  throw new Problem('invalid', `--limit is a whole number from 1 to 10000, not "${text}".`)
+  throw new Problem('invalid', `--limit must be a whole number from 1 to 10000, not "${text}".`)
 }
 
 const entryJson = ({ id, at, organizationId, actor, userId, from, requestId, ...rest }: AuditEntry) => ({

@@ -35,30 +35,30 @@ type AuthAddFlags = {
 }
 
 export const add = (provider: string, options: AuthAddFlags, cli: CliContext): Promise<number> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    requireProviderName(provider, serviceContext)
+  withApp(cli, 'guest', async ({ context }) => {
+    requireProviderName(provider, context)
     if ([options.keyStdin, options.tokenStdin, options.device].filter(Boolean).length > 1)
       throw new Problem('invalid', 'Choose one of --key-stdin, --token-stdin and --device.')
-    if (options.device) return addByDevice(provider, options, { context: serviceContext, cli })
+    if (options.device) return addByDevice(provider, options, { context, cli })
     const secret = await readSecret(provider, options, cli)
     if (secret === undefined) return INTERRUPTED
     const more = defined({ label: options.label, onSameLabel: options.replace ? ('replace' as const) : undefined })
     const { tokenUrl, clientId } = options
     const from = defined({ tokenUrl: tokenUrl || undefined, clientId: clientId || undefined })
     const added = options.tokenStdin
-      ? await addToken({ provider, tokenResponse: secret, ...more, ...from }, serviceContext)
-      : await addCredential({ provider, secret: plainKey(secret), ...more }, serviceContext)
-    printAdded({ label: added.label, hint: added.hint ?? '' }, provider, { context: serviceContext, cli })
+      ? await addToken({ provider, tokenResponse: secret, ...more, ...from }, context)
+      : await addCredential({ provider, secret: plainKey(secret), ...more }, context)
+    printAdded({ label: added.label, hint: added.hint ?? '' }, provider, { context, cli })
     return 0
   })
 
 export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const members = poolMembers(await listCredentials(serviceContext), await listCooldowns(serviceContext))
+    const members = poolMembers(await listCredentials(context), await listCooldowns(context))
     if (json) return printJson(out, members.map(credentialJson))
     if (members.length === 0) out.line('No credentials yet. `holdfast auth add PROVIDER` adds one.')
-    const now = serviceContext.deps.clock.now()
+    const now = context.deps.clock.now()
     for (const provider of new Set(members.map((member) => member.provider))) {
       out.line(out.look.paint.bold(safeText(provider)))
       for (const member of members.filter((one) => one.provider === provider)) {
@@ -68,44 +68,46 @@ export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<
     }
   })
 
-/** Exit code 1 if one of them could not be renewed. */
+/** Exit code 1 if a credential could not be renewed. */
 export const refresh = (which: string, cli: CliContext): Promise<number> =>
   stoppable((signal) =>
-    withApp(cli, 'guest', async ({ context: serviceContext }) => {
-      const { renewed, variables } = await renewCredentials({ which, signal }, serviceContext)
+    withApp(cli, 'guest', async ({ context }) => {
+      const { renewed, variables } = await renewCredentials({ which, signal }, context)
       for (const renewal of renewed) cli.out.line(renewalText(renewal))
       for (const variable of variables)
-        cli.out.line(`${variable} is read from the environment for each attempt: change it there and start again.`)
+        cli.out.line(
+          `${variable} is an environment variable and cannot be renewed here. Change it and restart Holdfast.`,
+        )
       return renewed.some(({ refreshed }) => refreshed.type === 'dead' || refreshed.type === 'failed') ? 1 : 0
     }),
   )
 
 export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, cli: CliContext): Promise<number> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    const { provider, label, id } = await requireCredential(idOrLabel, serviceContext)
+  withApp(cli, 'guest', async ({ context }) => {
+    const { provider, label, id } = await requireCredential(idOrLabel, context)
     const what = `${safeText(label)} of ${provider} (${id})`
     if (!yes) {
       const { stdin, stderr } = process
-      if (!stdin.isTTY) throw new Problem('invalid', `Nobody is here to ask. Add --yes to remove ${what}.`)
-      if (!(await confirm(`Remove ${what}? Its secret is gone then. [y/N] `, stdin, stderr))) {
+      if (!stdin.isTTY) throw new Problem('invalid', `Confirmation needs a terminal. Add --yes to remove ${what}.`)
+      if (!(await confirm(`Remove ${what}? Its secret cannot be recovered. [y/N] `, stdin, stderr))) {
         cli.out.line('Nothing was removed.')
         return 1
       }
     }
-    await removeCredential(id, serviceContext)
+    await removeCredential(id, context)
     cli.out.line(`Removed ${what}.`)
     return 0
   })
 
 export const rotate = (cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext, settings }) => {
+  withApp(cli, 'guest', async ({ context, settings }) => {
     if (cli.environment.DATABASE_URL)
       cli.notes.line(
-        `Other machines on this database have copies of secret.key: stop them first, and give them the new one from ${settings.home} before they start.`,
+        `Other machines on this database have copies of secret.key. Stop them first, and copy the new file from ${settings.home} to each before it starts.`,
       )
-    const { resealed } = await rotateSecretKey(serviceContext)
+    const { resealed } = await rotateSecretKey(context)
     cli.out.line(
-      `The key of ${settings.home} is a new one; ${count(resealed, 'credential')} sealed anew, the old key dropped.`,
+      `${settings.home} has a new encryption key. ${count(resealed, 'credential')} encrypted again; the old key is deleted.`,
     )
   })
 
@@ -114,64 +116,54 @@ type AuthDeps = { context: ServiceContext; cli: CliContext }
 async function readSecret(provider: string, options: AuthAddFlags, cli: CliContext): Promise<string | undefined> {
   const { stdin } = process
   if (options.keyStdin || options.tokenStdin) return secretFromPipe(stdin)
-  if (stdin.isTTY) return secretFromKeyboard(`Key of ${provider} (it is not shown): `, cli.notes, stdin)
-  throw new Problem('invalid', 'There is no terminal to type the key at. Pipe it in and add --key-stdin.')
+  if (stdin.isTTY) return secretFromKeyboard(`API key for ${provider} (hidden): `, cli.notes, stdin)
+  throw new Problem('invalid', 'There is no terminal to read the key from. Pipe it in and add --key-stdin.')
 }
 
 function plainKey(secret: string): string {
-  if (/\s/.test(secret)) throw new Problem('invalid', 'A key is one word; what was given has spaces or several lines.')
+  if (/\s/.test(secret)) throw new Problem('invalid', 'A key must be one word, without spaces or line breaks.')
   return secret
 }
 
-function printAdded(
-  added: { label: string; hint: string },
-  provider: string,
-  { context: serviceContext, cli }: AuthDeps,
-): void {
+function printAdded(added: { label: string; hint: string }, provider: string, { context, cli }: AuthDeps): void {
   const { out } = cli
   const what = [safeText(added.label), added.hint].filter(Boolean).join(' ')
-  out.line(`Kept ${what} for ${provider}, sealed.`)
-  const hasAddress = serviceContext.directory.list().some(({ name }) => name === provider)
-  if (hasAddress)
-    out.line(`\`holdfast providers test ${provider}\` tries it; agents that run already use it from now on.`)
-  else
-    out.line(`Nothing asks ${provider} yet: give it an address as \`providers.${provider}.base_url\` in config.yaml.`)
+  out.line(`Stored ${what} for ${provider}, encrypted.`)
+  const hasAddress = context.directory.list().some(({ name }) => name === provider)
+  if (hasAddress) out.line(`\`holdfast providers test ${provider}\` tests it. Running agents use it from now on.`)
+  else out.line(`Provider ${provider} has no address yet. Set \`providers.${provider}.base_url\` in config.yaml.`)
 }
 
-const addByDevice = (
-  provider: string,
-  { label }: AuthAddFlags,
-  { context: serviceContext, cli }: AuthDeps,
-): Promise<number> =>
+const addByDevice = (provider: string, { label }: AuthAddFlags, { context, cli }: AuthDeps): Promise<number> =>
   stoppable(async (signal) => {
     const { out } = cli
-    const flow = await signIn({ provider, signal, ...defined({ label }) }, serviceContext)
+    const flow = await signIn({ provider, signal, ...defined({ label }) }, context)
     out.line(`Open ${out.look.paint.bold(safeText(flow.verificationUrl))}`)
     out.line(`and enter ${out.look.paint.bold(safeText(flow.userCode))}`)
-    out.line('Waiting until that is done; Ctrl-C stops.')
+    out.line('Waiting for the sign-in to complete. Ctrl-C stops.')
     const outcome = await flow.poll(signal)
     if (outcome.type !== 'stored') {
       out.line(DEVICE_OUTCOME_TEXT[outcome.type](outcome))
       return 1
     }
-    printAdded({ label: await requireLabel(outcome.credentialId, serviceContext), hint: '' }, provider, {
-      context: serviceContext,
+    printAdded({ label: await requireLabel(outcome.credentialId, context), hint: '' }, provider, {
+      context,
       cli,
     })
     return 0
   })
 
-const requireLabel = async (id: CredentialId, serviceContext: ServiceContext): Promise<string> =>
-  (await requireCredential(id, serviceContext)).label
+const requireLabel = async (id: CredentialId, context: ServiceContext): Promise<string> =>
+  (await requireCredential(id, context)).label
 
 type UnfinishedLogin = Exclude<DeviceOutcome, { type: 'stored' }>
 
 const DEVICE_OUTCOME_TEXT: Record<UnfinishedLogin['type'], (outcome: UnfinishedLogin) => string> = {
-  denied: () => 'The login was declined. Nothing was kept.',
-  expired: () => 'Nobody entered the code in time. Nothing was kept.',
-  cancelled: () => 'Stopped. Nothing was kept.',
+  denied: () => 'The sign-in was declined. Nothing was stored.',
+  expired: () => 'The code expired before it was entered. Nothing was stored.',
+  cancelled: () => 'Stopped. Nothing was stored.',
   failed: (outcome) =>
-    `The login failed: ${outcome.type === 'failed' ? safeText(outcome.detail) : ''}. Nothing was kept.`,
+    `The sign-in failed: ${outcome.type === 'failed' ? safeText(outcome.detail) : ''}. Nothing was stored.`,
 }
 
 function renewalText({ credential, refreshed }: RenewedCredential): string {
@@ -182,9 +174,9 @@ function renewalText({ credential, refreshed }: RenewedCredential): string {
       ? `holdfast auth add ${provider} --label ${label} --device`
       : `holdfast auth add ${provider} --label ${label} --replace`
   const words: Record<RefreshResult['type'], string> = {
-    refreshed: `${name} was renewed${expiresAt === undefined ? '' : `; its token lasts until ${new Date(expiresAt).toISOString()}`}.`,
+    refreshed: `${name} was renewed${expiresAt === undefined ? '' : `; its token is valid until ${new Date(expiresAt).toISOString()}`}.`,
     unchanged: `${name} has nothing to renew. For a new secret: \`${again}\`.`,
-    dead: `${name} is dead: ${detailOf(refreshed)}. Sign in again: \`${again}\`.`,
+    dead: `${name} can no longer be renewed: ${detailOf(refreshed)}. Sign in again: \`${again}\`.`,
     failed: `${name} was not renewed: ${detailOf(refreshed)}.`,
   }
   return words[refreshed.type]

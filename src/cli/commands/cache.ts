@@ -14,10 +14,14 @@ type CacheReport = {
 
 const MEGABYTE = 1024 * 1024
 
-/** What the running server keeps warm; without a server nothing is. */
+/** The history cache lives in the server process, so the command needs a running server. */
 export async function cache(flags: { json?: boolean }, { environment, homeOf, out, notes }: CliContext): Promise<void> {
   const home = homeOf(environment)
-  if (!(await findServer(home))) throw new Problem('unavailable', 'No server owns this home, so nothing is kept warm.')
+  if (!(await findServer(home)))
+    throw new Problem(
+      'unavailable',
+      'No server runs on this home, so there is no history cache. Start one with `holdfast serve`.',
+    )
   const notify = (sentence: string) => notes.line(sentence)
   const connection = newServerConnection({ home, givenKey: environment.HOLDFAST_API_KEY?.trim(), notify })
   const report = await connection.request<CacheReport>('GET', '/v1/cache')
@@ -29,9 +33,10 @@ export async function cache(flags: { json?: boolean }, { environment, homeOf, ou
       .filter(([, count]) => count > 0)
       .map(([why, count]) => `${count} ${why}`)
       .join(', ') || 'none'
-  out.line(`Warm       ${conversations} of at most ${limits.conversations} conversations`)
+  out.line(`Cached     ${conversations} of at most ${limits.conversations} conversations`)
   out.line(`Memory     about ${megabytes(bytes)} of at most ${megabytes(limits.bytes)}`)
-  out.line(`In a turn  ${report.in_a_turn.join(', ') || 'none'}`)
-  out.line(`Turns      ${hits} warm; cold: ${counted(misses)}`)
-  out.line(`Let go     ${counted(evictions)}`)
+  out.line(`In use     ${report.in_a_turn.join(', ') || 'none'}`)
+  out.line(`Hits       ${hits}`)
+  out.line(`Misses     ${counted(misses)}`)
+  out.line(`Evictions  ${counted(evictions)}`)
 }

@@ -23,7 +23,7 @@ import { renderMessage, USER_PROMPT } from '../render/message.ts'
 
 type ChatOptions = { agent?: string; new?: boolean }
 
-/** How much of the past is shown when a conversation is resumed. */
+/** Messages printed when a conversation is resumed. */
 const SHOWN_MESSAGES = 6
 
 export async function chat(options: ChatOptions, cli: CliContext): Promise<number> {
@@ -37,11 +37,9 @@ export async function chat(options: ChatOptions, cli: CliContext): Promise<numbe
   process.on('SIGHUP', terminate)
   try {
     return await withHome(cli, 'turns', async (session) => {
-      const { context: serviceContext, verbs, settings } = session
+      const { context, verbs, settings } = session
       const agent = await agentOrFirst(options.agent, session)
-      const conversation = await (options.new
-        ? verbs.createConversation(agent)
-        : lastConversation(agent, serviceContext))
+      const conversation = await (options.new ? verbs.createConversation(agent) : lastConversation(agent, context))
       const keyboard = openKeyboard(settings.home, cli)
       leaving.signal.addEventListener('abort', () => keyboard.close())
       try {
@@ -80,21 +78,19 @@ async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: Cli
     if (after === 'leave') break
     if (input.startsWith('/')) {
       if ((await runSlashCommand(input, chat)) === 'quit') break
-    } else if (input !== '') after = await sendOrPrintError(input, chat, { leaving, context: cli })
+    } else if (input !== '') after = await sendOrPrintError(input, chat, { leaving, cli })
     if (input !== '') screen.line()
   }
   if (!keyboard.isAttended && isIdle) for (const line of NO_INPUT_HELP) screen.line(line)
   else if (after === 'leave' && leaving.signal.aborted)
-    screen.line(
-      `\n  Left in the middle of a turn; the ${server ? 'server goes on with it' : 'next start finishes it'}.`,
-    )
+    screen.line(`\n  Left during a turn. The ${server ? 'server continues it' : 'next start finishes it'}.`)
 }
 
-/** At a terminal a refused message is no reason to end the chat; in a script it is. */
+/** At a terminal a refused message does not end the chat; in a script it does. */
 async function sendOrPrintError(
   input: string,
   chat: ChatSession,
-  { leaving, context: cli }: { leaving: AbortController; context: CliContext },
+  { leaving, cli }: { leaving: AbortController; cli: CliContext },
 ): Promise<ChatOutcome> {
   try {
     return await sendAndFollow(input, chat, leaving)
@@ -105,21 +101,14 @@ async function sendOrPrintError(
   }
 }
 
-async function printOpening({
-  context: serviceContext,
-  agent,
-  conversation,
-  screen,
-  keyboard,
-  server,
-}: ChatSession): Promise<void> {
-  const messages = await listMessages(conversation.id, { limit: SHOWN_MESSAGES, take: 'newest' }, serviceContext)
+async function printOpening({ context, agent, conversation, screen, keyboard, server }: ChatSession): Promise<void> {
+  const messages = await listMessages(conversation.id, { limit: SHOWN_MESSAGES, take: 'newest' }, context)
   const { look } = screen
   const isNew = messages.length === 0
   for (const line of (isNew ? welcome : welcomeBack)(agent, look)) screen.line(line)
-  if (server) screen.line(look.paint.dim(`through the server at ${server}`))
+  if (server) screen.line(look.paint.dim(`connected to the server at ${server}`))
   screen.line()
-  // Who reads a pipe wants the answer, not what was said before.
+  // A script wants the answer, not the earlier messages.
   if (isNew || !keyboard.isAttended) return
   for (const message of messages) for (const line of renderMessage(message, look)) screen.line(line)
   screen.line(look.paint.dim('─'.repeat(Math.min(look.width, 60))))

@@ -10,11 +10,11 @@ import { INTERRUPTED } from '../exit-codes.ts'
 import { onSignals } from '../signals.ts'
 import { doctor } from './doctor.ts'
 
-/** A guided minute. Exit code 0 only if everything it tells of was seen to happen. */
+/** A guided tour of one minute. Exit code 0 only if every step was observed to happen. */
 export async function demo({ fast = false }: { fast?: boolean }, cli: CliContext): Promise<number> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-demo-'))
   const clear = () => rmSync(home, { recursive: true, force: true })
-  // Everything in this home is play: there is nothing to hand over when somebody has seen enough.
+  // The home is temporary: an interrupted demo has nothing to hand over.
   const leave = () => {
     clear()
     process.exit(INTERRUPTED)
@@ -37,18 +37,18 @@ export async function demo({ fast = false }: { fast?: boolean }, cli: CliContext
 async function play(stage: Stage): Promise<void> {
   const { narrator, out } = stage
   out.line(out.look.paint.bold('Holdfast in a minute'))
-  await narrator.say(
-    `Everything happens in ${stage.home}, which is removed at the end. No key and no network are needed.`,
-  )
+  await narrator.say(`This runs in ${stage.home}, which is removed at the end. It needs no API key and no network.`)
   await playTurns(stage)
   await crashScene(stage)
-  narrator.scene('Is everything all right?')
-  await narrator.say('holdfast doctor checks every promise against what is on disk:')
+  narrator.scene('Is the data still sound?')
+  await narrator.say('holdfast doctor checks every invariant on the stored data:')
   requireSeen((await doctor({}, stage)) === 0, 'a store without violations')
-  out.line('\nYour turn: `npm run chat` to talk, `npm start` to serve, `npm run holdfast -- --help` for the rest.')
+  out.line(
+    '\nYour turn: `npm run chat` to chat, `npm start` for the server, `npm run holdfast -- --help` for all commands.',
+  )
 }
 
-/** The user's own settings, above all their database, have no part in this. */
+/** Without the settings of the user, above all their database. */
 function demoEnvironment(environment: Environment, home: string): Environment {
   const kept = Object.entries(environment).filter(([name]) => name !== 'DATABASE_URL' && !name.startsWith('HOLDFAST_'))
   return { ...Object.fromEntries(kept), HOLDFAST_HOME: home }

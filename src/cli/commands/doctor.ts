@@ -8,26 +8,23 @@ import { type Paint, safeText } from '../terminal.ts'
 type DoctorFlags = { json?: boolean; repair?: boolean }
 type Findings = StoreReport & { repairs: Repair[]; sandbox: SandboxCheck }
 
-/** Exit code 1 when something that must always hold does not, after the repair if there was one. */
+/** Exit code 1 if an invariant is violated, after the repair if there was one. */
 export const doctor = ({ json, repair }: DoctorFlags, cli: CliContext): Promise<number> =>
-  withApp(cli, repair ? 'maintenance' : 'guest', async ({ context: serviceContext }) => {
-    const repairs = repair ? await repairStore(serviceContext) : []
-    const sandbox = await serviceContext.workspaces.check()
-    const findings: Findings = { ...(await checkStore(serviceContext)), repairs, sandbox }
+  withApp(cli, repair ? 'maintenance' : 'guest', async ({ context }) => {
+    const repairs = repair ? await repairStore(context) : []
+    const sandbox = await context.workspaces.check()
+    const findings: Findings = { ...(await checkStore(context)), repairs, sandbox }
     if (json) printJson(cli.out, findings)
-    else printFindings(findings, { context: cli, hasRepaired: repair === true })
+    else printFindings(findings, { cli, hasRepaired: repair === true })
     return findings.violations.length > 0 ? 1 : 0
   })
 
-function printFindings(
-  findings: Findings,
-  { context: cli, hasRepaired }: { context: CliContext; hasRepaired: boolean },
-): void {
+function printFindings(findings: Findings, { cli, hasRepaired }: { cli: CliContext; hasRepaired: boolean }): void {
   const { runs, conversations, messages, violations, notices, repairs, sandbox } = findings
   const { out } = cli
   const { bold, green, red, yellow } = out.look.paint
-  for (const { where, did } of repairs) out.line(`${green('✓')} mended ${where}: ${safeText(did)}`)
-  if (hasRepaired && repairs.length === 0) out.line('There was nothing to mend.')
+  for (const { where, did } of repairs) out.line(`${green('✓')} repaired ${where}: ${safeText(did)}`)
+  if (hasRepaired && repairs.length === 0) out.line('Nothing to repair.')
   out.line(`Checked ${count(runs, 'run')}, ${count(conversations, 'conversation')}, ${count(messages, 'message')}.`)
   for (const { invariant, sentence, promise, where, detail } of violations) {
     out.line(`${red('✗')} ${bold(invariant)}: ${sentence} (${promise})`)
@@ -36,18 +33,17 @@ function printFindings(
   out.line(sandboxLine(sandbox, { green, yellow }))
   for (const { where, detail } of notices) out.line(`${yellow('!')} ${where}: ${safeText(detail)}`)
   if (violations.length === 0) {
-    out.line(`${green('✓')} Everything that must hold does.`)
+    out.line(`${green('✓')} Every invariant holds.`)
     return
   }
   out.line(`${count(violations.length, 'violation')}: this is a bug in Holdfast, please report it.`)
-  if (hasRepaired) out.line('What is left cannot be mended without a guess, and was not touched.')
-  else out.line('With the server stopped, `holdfast doctor --repair` mends what can be mended without a doubt.')
+  if (hasRepaired) out.line('The rest cannot be repaired without guessing and was not changed.')
+  else out.line('Stop the server and run `holdfast doctor --repair` to repair what can be repaired without guessing.')
 }
 
-/** What agents lack here is no broken promise: their tools refuse, and say the same. */
+/** A missing sandbox is not a violation: the workspace tools refuse to run and give the same reason. */
 function sandboxLine({ containment, fault }: SandboxCheck, { green, yellow }: Pick<Paint, 'green' | 'yellow'>): string {
-  if (fault !== undefined) return `${yellow('!')} Workspaces cannot be had here: ${safeText(fault)}`
-  if (containment === 'local')
-    return `${yellow('!')} Workspaces have no sandbox (local); each command waits for approval.`
+  if (fault !== undefined) return `${yellow('!')} Workspaces are not available: ${safeText(fault)}`
+  if (containment === 'local') return `${yellow('!')} Workspaces have no sandbox (local): every command needs approval.`
   return `${green('✓')} Workspaces have a sandbox: ${containment} works.`
 }

@@ -12,36 +12,39 @@ type KeyFlags = { organization?: string; json?: boolean }
 
 type CreateFlags = KeyFlags & { scope: string; user?: string; days?: string }
 
-/** The key on stdout and nothing else there, so that it can be put where it belongs without being seen. */
+/** Prints only the key to stdout, so that it can be piped to a file or a secret store unseen. */
 export const create = (name: string, flags: CreateFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out, notes } = cli
     const { user, days } = flags
-    const expiresAt = days === undefined ? undefined : serviceContext.deps.clock.now() + DAY_MS * parseDays(days)
+    const expiresAt = days === undefined ? undefined : context.deps.clock.now() + DAY_MS * parseDays(days)
     const request = {
       name,
       scope: parseScope(flags.scope),
-      ...(await namedOrganization(flags.organization, serviceContext)),
+      ...(await namedOrganization(flags.organization, context)),
       ...defined({ userId: user || undefined, expiresAt }),
     }
-    const { key, secret } = await createKey(request, serviceContext)
-    if (flags.json) return printJson(out, { ...keyJson(key, serviceContext.deps.clock.now()), key: secret })
+    const { key, secret } = await createKey(request, context)
+    if (flags.json) return printJson(out, { ...keyJson(key, context.deps.clock.now()), key: secret })
     out.line(secret)
-    notes.line(`${key.id} (${safeText(key.name)}) may ${SCOPE_TEXT[key.scope]}. It is shown once: keep it now.`)
-    notes.line(`\`holdfast keys revoke ${key.id}\` ends it, and what it holds open.`)
+    notes.line(
+      `${key.id} (${safeText(key.name)}) can ${SCOPE_TEXT[key.scope]}. Save the key now: it is shown only once.`,
+    )
+    notes.line(`\`holdfast keys revoke ${key.id}\` revokes it and closes its open connections.`)
   })
 
 export const listAll = (flags: KeyFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const now = serviceContext.deps.clock.now()
-    const keys = await listKeys(await namedOrganization(flags.organization, serviceContext), serviceContext)
+    const now = context.deps.clock.now()
+    const keys = await listKeys(await namedOrganization(flags.organization, context), context)
     if (flags.json)
       return printJson(
         out,
         keys.map((key) => keyJson(key, now)),
       )
-    if (keys.length === 0) out.line('No keys but the one of the home. `holdfast keys create NAME` makes one.')
+    if (keys.length === 0)
+      out.line('No API keys besides the key of this home. `holdfast keys create NAME` creates one.')
     for (const key of keys)
       out.line(
         `${out.look.paint.bold(safeText(key.name).padEnd(20))} ${key.id}  ${key.scope.padEnd(5)}  ${key.prefix}…  ${keyState(key, now)}`,
@@ -49,30 +52,27 @@ export const listAll = (flags: KeyFlags, cli: CliContext): Promise<void> =>
   })
 
 export const revoke = (id: string, flags: KeyFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    const key = await revokeKey(
-      { id, ...(await namedOrganization(flags.organization, serviceContext)) },
-      serviceContext,
-    )
-    cli.out.line(`Revoked ${key.id} (${safeText(key.name)}). What it held open ends within a second.`)
+  withApp(cli, 'guest', async ({ context }) => {
+    const key = await revokeKey({ id, ...(await namedOrganization(flags.organization, context)) }, context)
+    cli.out.line(`Revoked ${key.id} (${safeText(key.name)}). Its open connections close within a second.`)
   })
 
 const SCOPE_TEXT: Record<Scope, string> = {
   read: 'read everything and change nothing',
-  agent: 'work with agents',
-  admin: 'do everything, and make keys',
+  agent: 'use agents',
+  admin: 'do everything, including creating keys',
 }
 
 function parseScope(text: string): Scope {
   const scope = SCOPES.find((one) => one === text)
   if (scope) return scope
-  throw new Problem('invalid', `--scope is one of ${SCOPES.join(', ')}, not "${text}".`)
+  throw new Problem('invalid', `--scope must be one of ${SCOPES.join(', ')}, not "${text}".`)
 }
 
 function parseDays(text: string): number {
   const days = Number(text)
   if (days > 0 && days <= 36_600) return days
-  throw new Problem('invalid', `--days is a number above 0, not "${text}".`)
+  throw new Problem('invalid', `--days must be a number above 0 and at most 36600, not "${text}".`)
 }
 
 const keyJson = (key: ApiKey, now: number) => ({

@@ -7,14 +7,14 @@ import { type Look, safeText, shortened } from '../terminal.ts'
 
 type ModelsOptions = { provider?: string; json?: boolean }
 
-/** Aggregators list hundreds; whoever wants them all names the provider. */
+/** Aggregators list hundreds of models; --provider prints all of them. */
 const MAX_SHOWN = 20
 
 export const models = ({ provider, json }: ModelsOptions, cli: CliContext): Promise<number> =>
   stoppable((signal) =>
-    withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    withApp(cli, 'guest', async ({ context }) => {
       const { out } = cli
-      const all = await listModels({ signal, ...defined({ provider }) }, serviceContext)
+      const all = await listModels({ signal, ...defined({ provider }) }, context)
       if (json) printJson(out, all.map(providerJson))
       else {
         const most = provider === undefined ? MAX_SHOWN : Number.POSITIVE_INFINITY
@@ -27,8 +27,8 @@ export const models = ({ provider, json }: ModelsOptions, cli: CliContext): Prom
   )
 
 const LEGEND =
-  'Windows and outputs in tokens; prices in US dollars for a million tokens. In brackets where a figure is from: the ' +
-  "built-in table with the day of its check, config.yaml, a provider's list (stated), or a failure (learned)."
+  'Context windows and outputs are in tokens, prices in US dollars per million tokens. The source of a figure is in ' +
+  "parentheses: the built-in table with its date, config.yaml, the provider's list (stated) or an error (learned)."
 
 function providerLines(
   { provider, failure, advice, models: known }: ProviderModels,
@@ -43,12 +43,12 @@ function providerLines(
   return [
     bold(provider),
     ...(failure
-      ? [`  ${red(`its list could not be read: ${failure.kind}${typed}`)}: ${safeText(failure.detail)}`]
+      ? [`  ${red(`its models could not be listed: ${failure.kind}${typed}`)}: ${safeText(failure.detail)}`]
       : []),
     ...(advice ? [`  ${dim(advice)}`] : []),
     ...shown.map((model) => `  ${modelLine(model, width, { look, hasList: failure === undefined })}`),
     ...(rest > 0 ? [dim(`  … and ${rest} more: holdfast models --provider ${provider}`)] : []),
-    ...(known.length === 0 && !failure ? [dim('  its list is empty')] : []),
+    ...(known.length === 0 && !failure ? [dim('  it lists no models')] : []),
   ]
 }
 
@@ -61,7 +61,7 @@ function modelLine(model: KnownModel, width: number, { look, hasList }: { look: 
     price ? priceText(price, dim) : dim('price unknown'),
     ...(textOnlyResults ? [dim('no images in tool results (learned)')] : []),
     ...(usedBy.length > 0 ? [`used by ${usedBy.map(safeText).join(', ')}`] : []),
-    ...(hasList && !isListed ? [yellow('not in its list')] : []),
+    ...(hasList && !isListed ? [yellow('not listed by the provider')] : []),
   ]
   return `${safeText(shortened(handle, 80)).padEnd(width)}  ${parts.join('  ')}`
 }

@@ -13,40 +13,38 @@ import { safeText } from '../terminal.ts'
 type OrganizationFlags = { organization?: string; json?: boolean }
 
 export const createOrganizationCommand = (name: string, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    const made = await createOrganization({ name }, serviceContext)
+  withApp(cli, 'guest', async ({ context }) => {
+    const made = await createOrganization({ name }, context)
     cli.out.line(`Created ${safeText(made.name)} (${made.id}).`)
-    cli.notes.line(`\`holdfast keys create NAME --organization ${made.id} --scope admin\` lets somebody in.`)
+    cli.notes.line(`\`holdfast keys create NAME --organization ${made.id} --scope admin\` creates its first key.`)
   })
 
 export const listAllOrganizations = ({ json }: OrganizationFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    const all = await listOrganizations(serviceContext)
+  withApp(cli, 'guest', async ({ context }) => {
+    const all = await listOrganizations(context)
     if (json) return printJson(cli.out, all.map(entityJson))
     for (const thing of all) cli.out.line(entityLine(thing, cli))
   })
 
 export const createUserCommand = (name: string, flags: OrganizationFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    const user = await createUser(
-      { name, ...(await namedOrganization(flags.organization, serviceContext)) },
-      serviceContext,
-    )
+  withApp(cli, 'guest', async ({ context }) => {
+    const user = await createUser({ name, ...(await namedOrganization(flags.organization, context)) }, context)
     cli.out.line(`Created ${safeText(user.name)} (${user.id}).`)
   })
 
 export const listAllUsers = (flags: OrganizationFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    const all = await listUsers(await namedOrganization(flags.organization, serviceContext), serviceContext)
+  withApp(cli, 'guest', async ({ context }) => {
+    const all = await listUsers(await namedOrganization(flags.organization, context), context)
     if (flags.json) return printJson(cli.out, all.map(entityJson))
-    if (all.length === 0) cli.out.line('No users yet. Keys need none; `holdfast users create NAME` makes one.')
+    if (all.length === 0)
+      cli.out.line('No users yet. `holdfast users create NAME` creates one; a key does not need a user.')
     for (const thing of all) cli.out.line(entityLine(thing, cli))
   })
 
 export const removeUser = (id: string, flags: OrganizationFlags, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
-    await deleteUser({ id, ...(await namedOrganization(flags.organization, serviceContext)) }, serviceContext)
-    cli.out.line(`Removed ${id}. Its keys are revoked; what they held open ends within a second.`)
+  withApp(cli, 'guest', async ({ context }) => {
+    await deleteUser({ id, ...(await namedOrganization(flags.organization, context)) }, context)
+    cli.out.line(`Removed ${id}. Its keys are revoked; their open connections close within a second.`)
   })
 
 type NamedEntity = { id: string; name: string; createdAt: number }

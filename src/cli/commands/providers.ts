@@ -19,28 +19,27 @@ import { stoppable } from '../stoppable.ts'
 import { type Look, type Screen, safeText, shortened } from '../terminal.ts'
 
 export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const providers = await listProviders(serviceContext)
+    const providers = await listProviders(context)
     if (json) return printJson(out, providers.map(providerJson))
-    const now = serviceContext.deps.clock.now()
+    const now = context.deps.clock.now()
     const { bold, dim, green } = out.look.paint
     const shown = providers.filter(({ state }) => state !== 'not-configured')
     for (const provider of shown) for (const line of providerLines(provider, now, out.look)) out.line(line)
-    out.line(`${bold('scripted'.padEnd(NAME_WIDTH))} ${green('ready')}  ${dim('answers without a key or a network')}`)
-    printUnconfigured(providers, serviceContext.directory.unaddressed(), out)
+    out.line(
+      `${bold('scripted'.padEnd(NAME_WIDTH))} ${green('ready')}  ${dim('built in; needs no key and no network')}`,
+    )
+    printUnconfigured(providers, context.directory.unaddressed(), out)
   })
 
-/** Exit code 0 if it answered, else the one `holdfast run` has for this failure. */
+/** Exit code 0 if the provider answered, otherwise the code of `holdfast run` for the failure. */
 export const test = (name: string, { model, json }: { model?: string; json?: boolean }, cli: CliContext) =>
   stoppable((signal) =>
-    withApp(cli, 'guest', async ({ context: serviceContext }) => {
+    withApp(cli, 'guest', async ({ context }) => {
       const { out } = cli
-      const result = await testProvider(
-        { provider: name, signal, ...defined({ model: model || undefined }) },
-        serviceContext,
-      )
-      const words = await readRunLabels(serviceContext)
+      const result = await testProvider({ provider: name, signal, ...defined({ model: model || undefined }) }, context)
+      const words = await readRunLabels(context)
       const who = result.credentialId === undefined ? undefined : words.credential(result.credentialId)
       if (json) printJson(out, testJson(result, who))
       else for (const line of testLines(result, who, out.look)) out.line(line)
@@ -49,18 +48,18 @@ export const test = (name: string, { model, json }: { model?: string; json?: boo
   )
 
 export const clear = (name: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    if (requireProvider(name, serviceContext) === SCRIPTED) return out.line('The scripted model never rests.')
-    const cooldowns = (await listCooldowns(serviceContext)).filter(({ provider }) => provider === name)
-    await clearCooldowns({ provider: name }, serviceContext)
+    if (requireProvider(name, context) === SCRIPTED) return out.line('The scripted provider has no cooldowns.')
+    const cooldowns = (await listCooldowns(context)).filter(({ provider }) => provider === name)
+    await clearCooldowns({ provider: name }, context)
     if (json) return printJson(out, cooldowns.map(cooldownJson))
-    const words = await readRunLabels(serviceContext)
-    const now = serviceContext.deps.clock.now()
-    if (cooldowns.length === 0) return out.line(`Nothing of ${name} rests.`)
+    const words = await readRunLabels(context)
+    const now = context.deps.clock.now()
+    if (cooldowns.length === 0) return out.line(`${name} has no cooldowns.`)
     for (const cooldown of cooldowns)
       out.line(
-        `${cooldownSubject(cooldown, words.credential)} may be asked again; it would have rested ${untilText(cooldown.until, now)}.`,
+        `${cooldownSubject(cooldown, words.credential)} can be used again; its cooldown would have lasted ${untilText(cooldown.until, now)}.`,
       )
   })
 
@@ -74,27 +73,35 @@ const COLOR: Record<ProviderState, keyof Look['paint']> = {
   'not-configured': 'dim',
 }
 
+const STATE_TEXT: Record<ProviderState, string> = {
+  ready: 'ready',
+  resting: 'in cooldown',
+  dead: 'dead',
+  'no-key': 'no key',
+  'not-configured': 'not configured',
+}
+
 function providerLines(provider: ListedProvider, now: number, look: Look): string[] {
   const { name, state, baseUrl, credentials, cooldowns, usedBy, deadlines, strategy, keyVariables, needsKey } = provider
   const { bold, dim, yellow, red } = look.paint
   const seconds = (ms: number) => `${ms / 1_000} s`
   const { connect, firstByte, stall } = deadlines
-  const pool = credentials.length > 1 ? `, ${strategy} of ${credentials.length}` : ''
+  const pool = credentials.length > 1 ? `; pool: ${strategy} of ${credentials.length}` : ''
   const users = usedBy.length > 0 ? dim(`  used by ${usedBy.map(safeText).join(', ')}`) : ''
   const keyless = needsKey
-    ? red(`no key: set ${keyVariables.join(' or ')}, or \`holdfast auth add ${name}\``)
+    ? red(`no key: set ${keyVariables.join(' or ')} or run \`holdfast auth add ${name}\``)
     : dim('no key needed')
   return [
-    `${bold(name.padEnd(NAME_WIDTH))} ${look.paint[COLOR[state]](state)}  ${safeText(baseUrl)}${ADDRESS_SOURCE[provider.addressFrom]}${users}`,
+    `${bold(name.padEnd(NAME_WIDTH))} ${look.paint[COLOR[state]](STATE_TEXT[state])}  ${safeText(baseUrl)}${ADDRESS_SOURCE[provider.addressFrom]}${users}`,
     ...(credentials.length === 0 ? [`  ${keyless}`] : []),
     ...credentials.map((member) => `  ${credentialLine(member, now, look)}`),
     ...cooldowns
       .filter(({ scope }) => scope === 'endpoint')
       .map(
         (cooldown) =>
-          `  ${yellow(`the address rests ${untilText(cooldown.until, now)} (${cooldown.reason}: ${safeText(cooldown.detail)})`)}`,
+          `  ${yellow(`its endpoint is in cooldown ${untilText(cooldown.until, now)} (${cooldown.reason}: ${safeText(cooldown.detail)})`)}`,
       ),
-    `  ${dim(`connects within ${seconds(connect)}, first byte ${seconds(firstByte)}, silence ${seconds(stall)}${pool}`)}`,
+    `  ${dim(`timeouts: connect ${seconds(connect)}, first byte ${seconds(firstByte)}, stall ${seconds(stall)}${pool}`)}`,
   ]
 }
 
@@ -104,7 +111,7 @@ const ADDRESS_SOURCE: Record<ListedProvider['addressFrom'], string> = {
   vendor: '',
 }
 
-/** What could be there: one line each, with what it takes. */
+/** Lists the providers that are not configured, each with the variable that configures it. */
 function printUnconfigured(
   providers: ListedProvider[],
   unaddressed: readonly { name: string; baseUrlVariable: string }[],
@@ -121,18 +128,18 @@ function printUnconfigured(
   if (lines.length === 0) return
   const { dim } = out.look.paint
   out.line()
-  out.line('Not configured (set the variable, or `holdfast auth add NAME`):')
+  out.line('Not configured (set the variable or run `holdfast auth add NAME`):')
   for (const [name = '', variable = ''] of lines) out.line(`  ${name.padEnd(NAME_WIDTH)} ${dim(variable)}`)
 }
 
 function testLines(result: ProviderTestResult, who: string | undefined, { paint }: Look): string[] {
-  const at = `${result.handle}${result.baseUrl ? ` at ${result.baseUrl}` : ''}${who ? `, asked with ${who}` : ''}`
+  const at = `${result.handle}${result.baseUrl ? ` at ${result.baseUrl}` : ''}${who ? `, with ${who}` : ''}`
   const took = `${(result.tookMs / 1_000).toFixed(1)} s`
   switch (result.type) {
     case 'answered': {
       const { promptTokens, completionTokens } = result.usage
-      const said = shortened(safeText(result.text).replaceAll(/\s+/g, ' ').trim(), 80) || '(thoughts only)'
-      return [`${paint.green('✓')} ${at}: "${said}" (${took}, ${promptTokens} + ${completionTokens} tokens)`]
+      const answer = shortened(safeText(result.text).replaceAll(/\s+/g, ' ').trim(), 80) || '(reasoning only)'
+      return [`${paint.green('✓')} ${at}: "${answer}" (${took}, ${promptTokens} + ${completionTokens} tokens)`]
     }
     case 'failed': {
       const { kind, status, detail, code, requestId } = result.failure
@@ -140,7 +147,7 @@ function testLines(result: ProviderTestResult, who: string | undefined, { paint 
       return [
         `${paint.red('✗')} ${at}: ${kind}${typed ? ` (${safeText(typed)})` : ''} after ${took}`,
         `  ${safeText(detail)}`,
-        ...(requestId ? [paint.dim(`  its name for this request: ${safeText(requestId)}`)] : []),
+        ...(requestId ? [paint.dim(`  request id: ${safeText(requestId)}`)] : []),
         ...(result.advice ? [`  ${result.advice}`] : []),
       ]
     }
@@ -161,7 +168,7 @@ function testJson(result: ProviderTestResult, who: string | undefined) {
 }
 
 const cooldownSubject = ({ scope, key, provider }: Cooldown, label: (id: string) => string): string =>
-  scope === 'endpoint' ? `The address of ${provider}` : safeText(label(key))
+  scope === 'endpoint' ? `The endpoint of ${provider}` : safeText(label(key))
 
 const cooldownJson = ({ scope, key, reason, detail, until, runId }: Cooldown) => ({
   scope,

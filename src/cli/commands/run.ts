@@ -17,26 +17,26 @@ import { safeText } from '../terminal.ts'
 
 type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean }
 
-/** One turn: the answer goes to stdout, everything about it to stderr, why it ended into the exit code. */
+/** Runs one turn: the answer goes to stdout, notes to stderr, and the exit code tells the stop reason. */
 export async function run(prompt: string, options: RunOptions, cli: CliContext): Promise<number> {
   const text = prompt === '-' ? await readAll(process.stdin) : prompt
   return withHome(cli, 'turns', async (session) => {
-    const { context: serviceContext, verbs } = session
+    const { context, verbs } = session
     const agent = await agentOrFirst(options.agent, session)
-    const { id: conversationId } = await requireConversation(agent, undefined, serviceContext)
+    const { id: conversationId } = await requireConversation(agent, undefined, context)
     const isStreamed = options.stream && !options.json
     const onGuarded = options.deny ? 'deny' : 'ask'
     const runId = await verbs.send({ agent, conversationId, text, onGuarded, streamTokens: isStreamed })
 
-    await printEarlierRun(runId, conversationId, { context: serviceContext, cli })
+    await printEarlierRun(runId, conversationId, { context, cli })
     const signals = handleSignals(runId, session, cli)
     try {
       const { out: answers, notes } = cli
       const ended = isStreamed
         ? await followRun(runId, { session, signal: signals.signal, answers, notes })
-        : await waitForRun(runId, serviceContext, signals.signal)
-      if (options.json) await printRunJson(ended, serviceContext, cli)
-      else if (!isStreamed) await printAnswer(ended, serviceContext, cli)
+        : await waitForRun(runId, context, signals.signal)
+      if (options.json) await printRunJson(ended, context, cli)
+      else if (!isStreamed) await printAnswer(ended, context, cli)
       return exitCode(ended, { leftWith: signals.exit(), server: session.server }, cli)
     } finally {
       signals.stop()
@@ -44,19 +44,19 @@ export async function run(prompt: string, options: RunOptions, cli: CliContext):
   })
 }
 
-/** An earlier turn may still have to be finished; silence would look like a hang. */
+/** The run may be queued behind an earlier turn; silence would look like a hang. */
 async function printEarlierRun(
   runId: RunId,
   conversationId: ConversationId,
-  { context: serviceContext, cli }: { context: ServiceContext; cli: CliContext },
+  { context, cli }: { context: ServiceContext; cli: CliContext },
 ): Promise<void> {
-  const [running] = await listRuns({ conversationId, statuses: ['running'] }, 1, serviceContext)
-  if (running && running.id !== runId) cli.notes.line(`  First ${running.id} is finished, an earlier turn.`)
+  const [running] = await listRuns({ conversationId, statuses: ['running'] }, 1, context)
+  if (running && running.id !== runId) cli.notes.line(`  Waiting for an earlier turn to finish (${running.id}).`)
 }
 
 type SignalHandling = { signal: AbortSignal; exit(): number; stop(): void }
 
-/** The first Ctrl-C cancels the turn, the second leaves it to whoever comes next. */
+/** The first Ctrl-C cancels the turn, the second leaves it to the next process. */
 function handleSignals(runId: RunId, { verbs }: HomeSession, { notes }: CliContext): SignalHandling {
   const leaving = new AbortController()
   let interrupts = 0
@@ -65,7 +65,7 @@ function handleSignals(runId: RunId, { verbs }: HomeSession, { notes }: CliConte
     interrupt() {
       interrupts += 1
       if (interrupts > 1) return leaving.abort()
-      verbs.cancel(runId).catch((fault) => notes.line(`holdfast: the cancel failed: ${fault}`))
+      verbs.cancel(runId).catch((fault) => notes.line(`holdfast: cancelling the turn failed: ${fault}`))
     },
     terminate() {
       exit = TERMINATED
@@ -79,24 +79,24 @@ type ExitCodeOptions = { leftWith: number; server: string | undefined }
 
 function exitCode(ended: Run, { leftWith, server }: ExitCodeOptions, { notes }: CliContext): number {
   if (ended.waiting) {
-    notes.line(`  This turn waits for your approval: holdfast approvals approve ${ended.id}`)
-    notes.line(`  or, to decline: holdfast approvals deny ${ended.id} --reason "…"`)
+    notes.line(`  This turn is waiting for your approval: holdfast approvals approve ${ended.id}`)
+    notes.line(`  or, to deny: holdfast approvals deny ${ended.id} --reason "…"`)
   }
   if (ended.waiting || isSettled(ended)) return EXIT_OF_STOP[ended.stopReason ?? 'error']
-  const who = server ? `the server at ${server}` : 'the next holdfast process on this home'
-  notes.line(`  Left ${ended.id} unfinished; ${who} goes on with it.`)
+  const who = server ? `The server at ${server}` : 'The next Holdfast process on this home'
+  notes.line(`  Left ${ended.id} unfinished. ${who} continues it.`)
   return leftWith
 }
 
-async function printAnswer(ended: Run, serviceContext: ServiceContext, { out, notes }: CliContext): Promise<void> {
-  const { messages } = await showRun(ended.id, serviceContext)
+async function printAnswer(ended: Run, context: ServiceContext, { out, notes }: CliContext): Promise<void> {
+  const { messages } = await showRun(ended.id, context)
   const answers = messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content)] : []))
   for (const answer of answers.filter((one) => one !== '')) out.line(safeText(answer))
   if (ended.error) notes.line(`  ✗ ${ended.error.message}${ended.error.detail ? ` (${ended.error.detail})` : ''}`)
 }
 
-async function printRunJson(ended: Run, serviceContext: ServiceContext, { out }: CliContext): Promise<void> {
-  const { steps, messages } = await showRun(ended.id, serviceContext)
+async function printRunJson(ended: Run, context: ServiceContext, { out }: CliContext): Promise<void> {
+  const { steps, messages } = await showRun(ended.id, context)
   printJson(out, {
     run_id: ended.id,
     status: ended.status,

@@ -13,21 +13,21 @@ import { messageJson, runJson, stepJson } from '../run-json.ts'
 type ListOptions = { agent?: string; limit: string; json?: boolean }
 
 export const listAll = ({ agent, limit, json }: ListOptions, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const filter = agent === undefined ? {} : { agentId: (await requireAgent(agent, serviceContext)).id }
-    const runs = await listRuns(filter, parseLimit(limit), serviceContext)
+    const filter = agent === undefined ? {} : { agentId: (await requireAgent(agent, context)).id }
+    const runs = await listRuns(filter, parseLimit(limit), context)
     if (json) return printJson(out, runs.map(runJson))
     if (runs.length === 0) out.line('No runs yet.')
-    const now = serviceContext.deps.clock.now()
+    const now = context.deps.clock.now()
     for (const run of runs) out.line(runLine(run, now, out.look))
   })
 
 export const show = (id: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context: serviceContext }) => {
+  withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const story = await showRun(id, serviceContext)
-    const words = await readRunLabels(serviceContext)
+    const story = await showRun(id, context)
+    const words = await readRunLabels(context)
     if (!json) return renderStory(story, words, out.look).forEach((line) => void out.line(line))
     const { run, events, steps, messages } = story
     const { cost, hasUnknown } = billOf(story, words)
@@ -42,12 +42,12 @@ export const show = (id: string, { json }: { json?: boolean }, cli: CliContext):
   })
 
 export const cancel = (id: string, cli: CliContext): Promise<void> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
-    const before = (await showRun(id, serviceContext)).run
-    if (isSettled(before)) throw new Problem('conflict', `${id} is already over: ${before.status}.`)
+  withHome(cli, 'rows', async ({ context, verbs }) => {
+    const before = (await showRun(id, context)).run
+    if (isSettled(before)) throw new Problem('conflict', `${id} has already ended: ${before.status}.`)
     const run = await verbs.cancel(id)
     const isDone = isSettled(run)
-    cli.out.line(isDone ? `${id} is ${run.status}.` : `${id} was told to stop; it ends within seconds.`)
+    cli.out.line(isDone ? `${id} is ${run.status}.` : `Cancel requested: ${id} ends within seconds.`)
   })
 
 function parseLimit(text: string): number {

@@ -9,7 +9,7 @@ import { onSignals } from '../signals.ts'
 
 type ServeFlags = { host: string; port: string; accessLog?: boolean }
 
-/** Serves a home until somebody ends it. */
+/** Serves a home until a signal ends the process. */
 export async function serve(flags: ServeFlags, cli: CliContext): Promise<number> {
   const port = parsePort(flags.port)
   await requireUnserved(cli)
@@ -32,7 +32,9 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
     const stopRequested = nextSignal()
     for (const line of await bannerLines({ ...server, url }, app, cli)) out.line(line)
     await stopRequested
-    notes.line('Stopping: turns are handed back and go on at the next start. Once more hurries.')
+    notes.line(
+      'Shutting down gracefully: unfinished turns continue at the next start. Ctrl-C again aborts running tools.',
+    )
     removeServerNote(home, process.pid)
     await drain(server, app.context.engine)
     return 0
@@ -44,7 +46,7 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
     } catch (fault) {
       const reason = PORT_FAULTS[(fault as NodeJS.ErrnoException).code ?? '']
       if (reason === undefined) throw fault
-      throw new Problem('unavailable', `${options.host}:${port} ${reason}; name another with --port or --host.`)
+      throw new Problem('unavailable', `${options.host}:${port} ${reason}. Choose another with --port or --host.`)
     }
   }
 }
@@ -52,9 +54,9 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
 type StoppableEngine = { stop(options?: { toolGraceMs?: number }): Promise<void> }
 
 /**
- * Nothing new is accepted, tools finish or are aborted, leases go back; only then do the streams end, so that whoever
- * reads has seen all there was. The second signal aborts the tools at once, the third ends the process as it is: nothing
- * that was accepted is lost either way.
+ * Graceful shutdown: refuse new requests, let tools finish or abort them, give leases back. Streams end last, so that
+ * readers get every chunk. The second signal aborts the tools at once, the third exits immediately: nothing that was
+ * accepted is lost either way.
  */
 async function drain(server: ServerHandle, engine: StoppableEngine | undefined): Promise<void> {
   let signals = 0
@@ -71,24 +73,24 @@ async function drain(server: ServerHandle, engine: StoppableEngine | undefined):
 }
 
 const PORT_FAULTS: Record<string, string> = {
-  EADDRINUSE: 'is taken',
-  EACCES: 'may not be used',
+  EADDRINUSE: 'is already in use',
+  EACCES: 'is not permitted for this user',
   EADDRNOTAVAIL: 'is not an address of this machine',
 }
 
 function parsePort(flag: string): number {
   const port = Number(flag)
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
-  throw new Problem('invalid', `--port, or PORT, is a number from 0 to 65535, not "${flag}".`)
+  throw new Problem('invalid', `--port, or PORT, must be a number from 0 to 65535, not "${flag}".`)
 }
 
-/** On PostgreSQL a second server may share the home; on SQLite the lock refuses it. This says where the first one is. */
+/** On SQLite only one server can own a home; the error names the address of that server. PostgreSQL allows several. */
 async function requireUnserved({ environment, homeOf }: CliContext): Promise<void> {
   const url = environment.DATABASE_URL ? undefined : await findServer(homeOf(environment))
-  if (url) throw new Problem('home-owned', `This home is served already, at ${url}.`)
+  if (url) throw new Problem('home-owned', `A server already runs on this home at ${url}.`)
 }
 
-/** An address that stands for all of them is none to go to. */
+/** Replaces a wildcard address, which clients cannot connect to, with loopback. */
 const reachableUrl = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
 const nextSignal = () =>

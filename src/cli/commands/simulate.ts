@@ -7,7 +7,7 @@ import { type Screen, safeText, shortened } from '../terminal.ts'
 
 type SimulateFlags = { port: string; script?: string; key?: string[]; verbose?: boolean }
 
-/** Plays the providers until somebody ends it. */
+/** Simulates providers until a signal ends the process. */
 export async function simulate(flags: SimulateFlags, cli: Pick<CliContext, 'simulate' | 'out'>): Promise<number> {
   const { out } = cli
   const served = await cli.simulate({
@@ -17,7 +17,7 @@ export async function simulate(flags: SimulateFlags, cli: Pick<CliContext, 'simu
     onEnded: (request) => printRequest(request, out, flags),
   })
   if (served.type === 'refused') {
-    const heading = served.because === 'script' ? [`The script ${flags.script} cannot be played:`] : []
+    const heading = served.because === 'script' ? [`The script ${flags.script} is not valid:`] : []
     throw new Problem('invalid', [...heading, ...served.reasons].join('\n  '))
   }
   printIntroduction(served, out)
@@ -35,13 +35,13 @@ export async function simulate(flags: SimulateFlags, cli: Pick<CliContext, 'simu
 function parsePort(flag: string): number {
   const port = Number(flag)
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
-  throw new Problem('invalid', `--port is a number from 0 to 65535, not "${flag}".`)
+  throw new Problem('invalid', `--port must be a number from 0 to 65535, not "${flag}".`)
 }
 
 function parseKeyFlag(flag: string): [string, string] {
   const at = flag.lastIndexOf('=')
   if (at > 0) return [flag.slice(0, at), flag.slice(at + 1)]
-  throw new Problem('invalid', '--key is written name=state, for example --key sk-test=revoked.')
+  throw new Problem('invalid', '--key must be name=state, for example --key sk-test=revoked.')
 }
 
 function readScriptFile(path: string): string {
@@ -55,8 +55,8 @@ function readScriptFile(path: string): string {
 
 function printIntroduction({ url, rules }: { url: string; rules: number }, out: Screen): void {
   const { bold, dim } = out.look.paint
-  const what = rules === 0 ? 'every message is echoed' : `${rules} rule${rules === 1 ? '' : 's'}, then echoes`
-  out.line(`${bold(`The simulator listens at ${url}`)} ${dim(`(${what}; Ctrl-C ends it)`)}`)
+  const what = rules === 0 ? 'it echoes every message' : `${rules} rule${rules === 1 ? '' : 's'}, otherwise echoes`
+  out.line(`${bold(`The simulator listens on ${url}`)} ${dim(`(${what}; Ctrl-C stops it)`)}`)
   out.line()
   const served = [
     [`OPENAI_BASE_URL=${url}/v1`, 'Chat Completions, Responses, models'],
@@ -79,7 +79,7 @@ const MAX_BODY_CHARACTERS = 2000
 function printRequest(request: SimulatedRequest, out: Screen, { verbose }: SimulateFlags): void {
   const { dim } = out.look.paint
   const { number, method, path, protocol, model, key, status, ended, arrivedAt, body } = request
-  // Only the end of a key: somebody may have pointed a real one here.
+  // Only the end of the key: it may be a real one.
   const who = key === undefined ? 'no key' : `key …${key.slice(-4)}`
   const took = ended ? `${ended.how} after ${ended.at - arrivedAt} ms` : ''
   const target = model === '' ? `${method} ${path.split('?')[0]}` : model

@@ -14,7 +14,7 @@ import type { ShownWorkspace } from '../workspace-verbs.ts'
 type JsonFlag = { json?: boolean }
 
 const PAGE = 100
-/** How much of a log is fetched at once. */
+/** Bytes of a log fetched in one request. */
 const PAGE_BYTES = 262_144
 
 export const listAll = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
@@ -28,29 +28,29 @@ export const listAll = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
     }
     if (json) return printJson(out, all.map(workspaceJson))
     if (all.length === 0)
-      out.line('No workspaces yet. An agent with the tool `shell` or `write_file` makes one when it needs it.')
+      out.line('No workspaces yet. An agent with the tool `shell` or `write_file` creates one when it needs it.')
     for (const one of all) out.line(workspaceLine(one, out.look))
   })
 
 export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promise<void> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+  withHome(cli, 'rows', async ({ context, verbs }) => {
     const { out } = cli
-    const found = await verbs.workspaces.show(await requireConversationId(which, serviceContext))
+    const found = await verbs.workspaces.show(await requireConversationId(which, context))
     if (json) return printJson(out, workspaceJson(found))
-    for (const line of workspaceLines(found, serviceContext.deps.clock.now(), out.look)) out.line(line)
+    for (const line of workspaceLines(found, context.deps.clock.now(), out.look)) out.line(line)
   })
 
-/** What a process wrote: all that is kept of it, or its end. */
+/** Prints the kept output of a process, or its end. */
 export const logs = (
   which: string,
   processId: string,
-  { flags, context: cli }: { flags: { last?: string }; context: CliContext },
+  { flags, cli }: { flags: { last?: string }; cli: CliContext },
 ): Promise<void> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+  withHome(cli, 'rows', async ({ context, verbs }) => {
     const { out, notes } = cli
-    const conversationId = await requireConversationId(which, serviceContext)
+    const conversationId = await requireConversationId(which, context)
     const last = flags.last === undefined ? undefined : parseBytes(flags.last)
-    // Somebody's terminal obeys codes that a file only keeps.
+    // A terminal would execute control codes; a file keeps the output unchanged.
     const write = (text: string) => out.write(out.look.canRedraw ? safeText(text) : text)
     for (let from = 0; ; ) {
       const range = last === undefined ? { from, limit: PAGE_BYTES } : { last }
@@ -60,35 +60,31 @@ export const logs = (
         from = output.next
         continue
       }
-      if (output.dropped > 0) notes.line(`(${output.dropped} bytes more were written and are kept nowhere)`)
+      if (output.dropped > 0) notes.line(`(${output.dropped} more bytes of output were not kept)`)
       notes.line(`(${process.ending ? endingText(process.ending) : 'still running'})`)
       return
     }
   })
 
-export const kill = (
-  which: string,
-  processId: string,
-  { json, context: cli }: JsonFlag & { context: CliContext },
-): Promise<void> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
-    const conversationId = await requireConversationId(which, serviceContext)
+export const kill = (which: string, processId: string, { json, cli }: JsonFlag & { cli: CliContext }): Promise<void> =>
+  withHome(cli, 'rows', async ({ context, verbs }) => {
+    const conversationId = await requireConversationId(which, context)
     const ended = await verbs.workspaces.end({ conversationId, processId })
     if (json) return printJson(cli.out, processJson(ended))
     cli.out.line(`${processId}: ${ended.ending ? endingText(ended.ending) : 'still running'}.`)
   })
 
 export const remove = (which: string, { yes }: { yes?: boolean }, cli: CliContext): Promise<number> =>
-  withHome(cli, 'rows', async ({ context: serviceContext, verbs }) => {
+  withHome(cli, 'rows', async ({ context, verbs }) => {
     const { out } = cli
-    const id = await requireConversationId(which, serviceContext)
+    const id = await requireConversationId(which, context)
     const { agent, state } = await verbs.workspaces.show(id)
     const what = `the workspace of ${safeText(agent.name)} (${id})`
     if (!yes) {
       const { stdin, stderr } = process
-      if (!stdin.isTTY) throw new Problem('invalid', `Nobody is here to ask. Add --yes to remove ${what}.`)
+      if (!stdin.isTTY) throw new Problem('invalid', `Confirmation needs a terminal. Add --yes to remove ${what}.`)
       const running = (state.processes ?? []).filter(({ ending }) => ending === undefined).length
-      const question = `Remove ${what}? Its files are gone then${running > 0 ? `, and ${running} of its processes end` : ''}. [y/N] `
+      const question = `Remove ${what}? This deletes its files${running > 0 ? ` and ends ${running} running process${running === 1 ? '' : 'es'}` : ''}. [y/N] `
       if (!(await confirm(question, stdin, stderr))) {
         out.line('Nothing was removed.')
         return 1
@@ -99,11 +95,9 @@ export const remove = (which: string, { yes }: { yes?: boolean }, cli: CliContex
     return 0
   })
 
-/** By the id of the conversation, or by an agent: then where the talk with it stopped. */
-async function requireConversationId(which: string, serviceContext: ServiceContext): Promise<ConversationId> {
-  return (
-    parseId('conv', which) ?? (await lastConversation(await requireAgent(which, serviceContext), serviceContext)).id
-  )
+/** A conversation id is used as it is; an agent name stands for its last conversation. */
+async function requireConversationId(which: string, context: ServiceContext): Promise<ConversationId> {
+  return parseId('conv', which) ?? (await lastConversation(await requireAgent(which, context), context)).id
 }
 
 function parseBytes(text: string): number {

@@ -5,11 +5,11 @@ type ChildEnd = { code: number | null; signal: NodeJS.Signals | null; output: st
 
 type PlayChatOptions = {
   input: string
-  /** Given all output so far after each piece of it; kills the child when it answers true. */
+  /** Called with all output so far after each piece; true kills the child. */
   isTimeToKill?(output: string): boolean
 }
 
-/** Runs `holdfast chat` as a process of its own on the demo's home and shows what it says, set off by a bar. */
+/** Runs `holdfast chat` as a child process on the home of the demo and prints its output behind a bar. */
 export function playChat(
   { home, environment, out }: Stage,
   { input, isTimeToKill }: PlayChatOptions,

@@ -5,16 +5,14 @@ import { renderStory } from '../render/story.ts'
 import { playChat } from './child.ts'
 import { requireSeen, type Stage } from './stage.ts'
 
-/** A process dies in the middle of a turn, and the next one finishes it. */
+/** A process is killed during a turn, and the next process finishes the turn. */
 export async function crashScene(stage: Stage): Promise<void> {
   const { narrator, out, isFast } = stage
   const { red, bold } = out.look.paint
   const to = isFast ? 4 : 8
   const killAt = isFast ? 2 : 4
   narrator.scene('kill -9 in the middle of a turn')
-  await narrator.say(
-    `Another process is started and told to count to ${to}. At ${killAt} it is killed: no warning, no goodbye.`,
-  )
+  await narrator.say(`A second process is asked to count to ${to}. At ${killAt} it is killed without warning.`)
   const killed = await playChat(stage, {
     input: `count to ${to}\n`,
     isTimeToKill: (output) => output.includes(`${killAt} of ${to}`),
@@ -23,8 +21,8 @@ export async function crashScene(stage: Stage): Promise<void> {
   out.line(red(bold('Killed (SIGKILL)')))
   await showDisk(stage)
 
-  await narrator.say('Nobody repairs anything. Holdfast is simply started again:')
-  await narrator.say('It replays what you saw, then goes on. Counting does no harm, so the tool may run again.')
+  await narrator.say('No repair is needed. Holdfast is started again:')
+  await narrator.say('It replays what you saw and continues. Counting has no side effects, so the tool may run again.')
   const recovered = await playChat(stage, { input: '' })
   requireSeen(recovered.code === 0, 'a new process that started and ended well')
   await showStory(stage)
@@ -37,9 +35,7 @@ const showDisk = (stage: Stage): Promise<void> =>
     const { events } = await showRun(run!.id, context)
     const isStarted = events.some(({ event }) => event.type === 'tool-started')
     requireSeen(run!.status === 'running' && isStarted, 'a turn on disk whose tool had started')
-    await narrator.say(
-      `What it left on disk: ${run!.id} is still "running", and its log ends with a tool that was started.`,
-    )
+    await narrator.say(`On disk: ${run!.id} is still "running", and its log ends with a started tool.`)
   })
 
 const showStory = (stage: Stage): Promise<void> =>
@@ -50,7 +46,7 @@ const showStory = (stage: Stage): Promise<void> =>
     const types = story.events.map(({ event }) => event.type)
     const isDone = run!.stopReason === 'end_turn' && story.messages.some(({ body }) => body.role === 'tool')
     requireSeen(isDone && types.includes('worker-lost'), 'the same turn, taken over and finished')
-    await narrator.seen('The new process saw that the old one had died, took the turn over and finished it.')
-    await narrator.say(`Nothing of this is hidden. This is holdfast runs show ${run!.id}:`)
+    await narrator.seen('The new process noticed that the old one had died, took over its turn and finished it.')
+    await narrator.say(`All of this is on record. This is holdfast runs show ${run!.id}:`)
     for (const line of renderStory(story, await readRunLabels(context), out.look)) out.line(line)
   })

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CliContext } from '../cli-context.ts'
 
-/** Something the demo promised to show did not happen. */
+/** A step of the demo did not happen. */
 export class NotSeen extends Error {}
 
-/** What a scene plays on: a context whose home is temporary, and a narrator. */
+/** Passed to every scene: a CLI context with a temporary home, and a narrator. */
 export type Stage = CliContext & { home: string; isFast: boolean; narrator: Narrator }
 
 type Narrator = {
   scene(title: string): void
-  /** In plain words, before it happens or after it was seen. */
+  /** Explains what happens next. */
   say(text: string): Promise<void>
-  /** What a person would type. */
+  /** Shows a line as a user would type it. */
   type(line: string): Promise<void>
   seen(text: string): Promise<void>
 }
@@ -44,5 +44,5 @@ export function newNarrator({ out }: CliContext, isFast: boolean): Narrator {
 }
 
 export function requireSeen(wasSeen: unknown, what: string): asserts wasSeen {
-  if (!wasSeen) throw new NotSeen(`This should have happened and did not: ${what}.`)
+  if (!wasSeen) throw new NotSeen(`The demo failed: expected ${what}.`)
 }

@@ -15,10 +15,10 @@ import { requireSeen, type Stage } from './stage.ts'
 
 type TurnStage = { context: ServiceContext; agent: Agent; conversation: Conversation; stage: Stage }
 
-/** Chunks of the story that are heard before it is cancelled. */
+/** The story is cancelled after this many chunks. */
 const CANCEL_AFTER_CHUNKS = 30
 
-/** The scenes that one process plays from beginning to end. */
+/** The scenes that run in one process. */
 export const playTurns = (stage: Stage): Promise<void> =>
   withApp(stage, 'owner', async ({ context }) => {
     const agent = await agentOrFirst(undefined, { context, verbs: localVerbs(context) })
@@ -32,33 +32,35 @@ export const playTurns = (stage: Stage): Promise<void> =>
 async function toolScene(set: TurnStage): Promise<void> {
   const { narrator } = set.stage
   narrator.scene('A turn with a tool')
-  await narrator.say('The agent answers as it thinks, and calls a tool on the way.')
+  await narrator.say('The agent streams its answer and calls a tool.')
   const { run, messages } = await sendAndFollow('what time is it in Tokyo', set)
   requireSeen(run.stopReason === 'end_turn' && outcomesIn(messages).includes('success'), 'a turn that used a tool')
-  await narrator.seen('The call was on disk before the tool ran, its result before the next word was asked for.')
+  await narrator.seen('The call was on disk before the tool ran, and its result before the model was called again.')
 }
 
 async function approvalScene(set: TurnStage): Promise<void> {
   const { context, stage } = set
   const { narrator } = stage
-  narrator.scene('A tool that needs your word')
-  await narrator.say('A postcard cannot be taken back, so the agent has to ask first.')
+  narrator.scene('A tool that needs your approval')
+  await narrator.say('A postcard cannot be unsent, so the tool needs your approval first.')
   const { run } = await sendAndFollow('send a postcard to Ada saying the kelp holds', set)
   const calls = (await listApprovals(context)).find((pending) => pending.run.id === run.id)?.calls ?? []
   requireSeen(run.waiting && calls.length === 1, 'a turn that waits for approval')
-  await narrator.say('Nothing was sent yet. It could wait for days, through restarts. The demo answers for you:')
+  await narrator.say(
+    'Nothing was sent yet. The approval can wait for days and survives restarts. The demo answers for you:',
+  )
   await narrator.type('y')
   const verdicts = calls.map(({ callId, digest }) => ({ callId, verdict: 'approve' as const, digest }))
   const answered = await follow(await answerApproval({ runId: run.id, verdicts }, context), set)
-  requireSeen(outcomesIn(answered.messages).includes('success'), 'the approved call was carried out')
-  await narrator.seen('The approval was for exactly this call. Other arguments would have needed another one.')
+  requireSeen(outcomesIn(answered.messages).includes('success'), 'the approved call to be carried out')
+  await narrator.seen('The approval is valid for exactly this call. Other arguments would need another approval.')
 }
 
 async function cancelScene(set: TurnStage): Promise<void> {
   const { context, stage } = set
   const { narrator, out } = stage
-  narrator.scene('A cancel in mid-sentence')
-  await narrator.say('A long answer begins, and somebody has heard enough.')
+  narrator.scene('A cancel in the middle of an answer')
+  await narrator.say('A long answer begins, and Ctrl-C cancels it.')
   let heard = 0
   const { run, messages } = await sendAndFollow('tell me a long story', set, (runId, { chunk }) => {
     if (chunk.message_type === 'assistant_message') heard += 1
@@ -68,7 +70,7 @@ async function cancelScene(set: TurnStage): Promise<void> {
   })
   const wasCut = messages.some(({ body }) => body.role === 'assistant' && body.cut)
   requireSeen(run.status === 'cancelled' && wasCut, 'a story cut off by a cancel')
-  await narrator.seen('The turn stopped at once. What you had read is kept, marked as cut off.')
+  await narrator.seen('The turn stopped at once. The text so far is kept and marked as cut off.')
 }
 
 type OnChunk = (runId: RunId, chunk: NumberedChunk) => void

@@ -9,25 +9,25 @@ import { remedyText } from './chunk.ts'
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 type AttemptContext = { settings: RunSettings | undefined; words: RunLabels }
 
-/** A failed attempt: who was asked with what, what came back, what was done about it, and what it leaves behind. */
+/** A failed attempt: its target and credential, the failure, the remedy, the cost and the cooldown. */
 export function attemptLines(event: AttemptFailed, { settings, words }: AttemptContext): string[] {
   const { failure, remedy, purpose, credentialId, waitMs, usage, cooldown, kept } = event
   const { kind, detail, status, code, requestId } = failure
   const target = handleOf(event.target, settings, purpose)
   const next = event.nextTarget === undefined ? undefined : handleOf(event.nextTarget, settings, purpose)
-  const asked = purpose === 'summary' ? 'attempt at a summary failed' : 'attempt failed'
+  const headline = purpose === 'summary' ? 'summary attempt failed' : 'attempt failed'
   const typed = [status ? `HTTP ${status}` : '', code ? safeText(code) : ''].filter(Boolean).join(', ')
   const waited = waitMs ? ` Waited ${(waitMs / 1_000).toFixed(1)} s${retryAfterText(event)}.` : ''
   return [
-    `${asked}: ${target}, ${kind}${typed ? ` (${typed})` : ''}`,
+    `${headline}: ${target}, ${kind}${typed ? ` (${typed})` : ''}`,
     safeText(detail),
-    ...(credentialId ? [`asked with ${safeText(words.credential(credentialId))}`] : []),
+    ...(credentialId ? [`credential: ${safeText(words.credential(credentialId))}`] : []),
     `remedy: ${remedy}. ${remedyText(remedy, next)}${limitText(event)}${waited}`,
-    ...(kept ? ['what it said so far is kept'] : []),
+    ...(kept ? ['its partial answer is kept'] : []),
     ...(usage ? [`it used ${usageText(usage)}${costText(usage, words.price(target))}`] : []),
-    ...(failure.mayHaveBeenAccepted && !usage ? ['the provider may have charged for it all the same'] : []),
+    ...(failure.mayHaveBeenAccepted && !usage ? ['the provider may have charged for it anyway'] : []),
     ...(cooldown ? [cooldownText(cooldown, words)] : []),
-    ...(requestId ? [`its name for this request: ${safeText(requestId)}`] : []),
+    ...(requestId ? [`request id: ${safeText(requestId)}`] : []),
     ...(failure.advice ? [`what to do: ${failure.advice}`] : []),
   ]
 }
@@ -41,6 +41,6 @@ function limitText({ outputCap, window }: AttemptFailed): string {
 }
 
 function cooldownText({ scope, key, provider, until, reason }: Cooldown, words: RunLabels): string {
-  const who = scope === 'endpoint' ? `the address of ${provider}` : safeText(words.credential(key))
-  return `${who} rests until ${new Date(until).toISOString()} (${reason})`
+  const who = scope === 'endpoint' ? `the endpoint of ${provider}` : safeText(words.credential(key))
+  return `${who} is in cooldown until ${new Date(until).toISOString()} (${reason})`
 }

@@ -6,19 +6,19 @@ import type { RunSettings } from '../../core/run.ts'
 import type { RunLabels } from '../../service/runs/run-labels.ts'
 import type { RunDetails } from '../../service/runs/runs.ts'
 
-/** One request that used tokens, whatever came of it. */
+/** One request that used tokens, successful or not. */
 type Charge = { handle: string; usage: Usage; isFailed: boolean }
 
 type Bill = {
   charges: Charge[]
   usage: Usage
-  /** US dollars for what has a known price. */
+  /** US dollars, for the models with a known price. */
   cost: number
-  /** Something of it has no known price. */
+  /** A model without a known price was used. */
   hasUnknown: boolean
 }
 
-/** What a run used, failed attempts and summaries included. */
+/** Tokens and cost of a run, failed attempts and summaries included. */
 export function billOf({ events }: Pick<RunDetails, 'events'>, { price }: Pick<RunLabels, 'price'>): Bill {
   const settings = settingsIn(events)
   const charges = events.flatMap(({ event }) => chargeOf(event, settings) ?? [])
@@ -50,7 +50,7 @@ export function settingsIn(events: RunDetails['events']): RunSettings | undefine
   return first?.type === 'input-accepted' ? first.settings : undefined
 }
 
-/** Summaries have a chain of their own. */
+/** Summaries have their own failover chain. */
 export function handleOf(index: number, settings: RunSettings | undefined, purpose?: 'answer' | 'summary'): string {
   const targets: readonly string[] = settings
     ? purpose === 'summary'
@@ -73,17 +73,17 @@ function addUsage(sum: Usage, more: Usage): Usage {
   }
 }
 
-/** `812 + 40 tokens (600 from the cache, 20 thought)` */
+/** `812 + 40 tokens (600 cached, 20 reasoning)` */
 export function usageText({ promptTokens, completionTokens, ...parts }: Usage): string {
   const details = [
-    parts.cachedTokens ? `${parts.cachedTokens} from the cache` : '',
-    parts.cacheWriteTokens ? `${parts.cacheWriteTokens} written to it` : '',
-    parts.reasoningTokens ? `${parts.reasoningTokens} thought` : '',
+    parts.cachedTokens ? `${parts.cachedTokens} cached` : '',
+    parts.cacheWriteTokens ? `${parts.cacheWriteTokens} written to the cache` : '',
+    parts.reasoningTokens ? `${parts.reasoningTokens} reasoning` : '',
   ].filter(Boolean)
   return `${promptTokens} + ${completionTokens} tokens${details.length > 0 ? ` (${details.join(', ')})` : ''}`
 }
 
-/** The cost of one request, or nothing where it has no known price. */
+/** The cost of one request, or an empty text without a known price. */
 export function costText(usage: Usage, price: Price | undefined): string {
   const cost = price && costOf(usage, price)
   return cost === undefined ? '' : `, ${dollars(cost)} at the prices of ${price!.asOf}`

@@ -2,20 +2,20 @@ import type { Chunk, WireCall, WireReturn } from '../../core/chunk.ts'
 import type { StopReason } from '../../core/run.ts'
 import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../terminal.ts'
 
-/** A piece of output. `answer` is what was asked for, `note` is said about it; a caller may part the two. */
+/** A piece of output: the answer of the model, or a note about the turn. Callers may separate the two. */
 export type Piece = { to: 'answer' | 'note'; text: string }
 
-/** Where the telling of a run stands: what the line that is still open holds, and which call is which tool. */
+/** State of rendering a run: the content of the unfinished line, and tool names by call id. */
 type RenderState = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
 
 export const NEW_RENDER_STATE: RenderState = { open: 'nothing', tools: {} }
 
-/** Results are for the model; a person gets enough to follow. */
+/** Tool results are for the model; the screen shows enough to follow. */
 const MAX_RESULT_LINES = 12
 const MAX_ARGUMENT_CHARACTERS = 400
 const FIRST_LINE_CHARACTERS = 40
 
-/** One chunk as text for people. Pure: the same chunks give the same screen. */
+/** Renders one chunk as text. Pure: the same chunks give the same screen. */
 export function renderChunk(state: RenderState, chunk: Chunk, look: Look): RenderedChunk {
   const { paint } = look
   switch (chunk.message_type) {
@@ -40,14 +40,16 @@ export function renderChunk(state: RenderState, chunk: Chunk, look: Look): Rende
       return note(state, [`  ${paint.yellow(`! ${what}`)} ${remedyText(chunk.remedy, chunk.next_target)}`])
     }
     case 'summary_message':
-      return note(state, [`  ${paint.yellow('≡ What came before was summarized')} to make room.`])
+      return note(state, [`  ${paint.yellow('≡ Earlier messages were summarized')} to make room.`])
     case 'message_reset': {
       const why = RESET_TEXT[chunk.reason] ?? `the model failed: ${safeText(chunk.reason)}`
-      return note(state, [`  ${paint.yellow('↺ The text above was abandoned')}: ${why}.`])
+      return note(state, [`  ${paint.yellow('↺ The text above was discarded')}: ${why}.`])
     }
     case 'worker_lost': {
       const again = chunk.deaths > 1 ? ` (${chunk.deaths} times at this step)` : ''
-      return note(state, [`  ${paint.yellow('↺ The process running this turn died')}${again}; another one goes on.`])
+      return note(state, [
+        `  ${paint.yellow('↺ The process running this turn died')}${again}; another worker continues.`,
+      ])
     }
     case 'stop_reason': {
       const sentence = STOP_TEXT[chunk.stop_reason]
@@ -65,7 +67,7 @@ export function renderChunk(state: RenderState, chunk: Chunk, look: Look): Rende
 
 type RenderedChunk = { state: RenderState; pieces: Piece[] }
 
-/** Text of an answer goes on where it stopped; anything else on the open line is closed first. */
+/** Answer text continues its line; any other open line is closed first. */
 function text(state: RenderState, content: string): RenderedChunk {
   if (content === '') return { state, pieces: [] }
   const before = state.open === 'answer' ? [] : closing(state)
@@ -85,7 +87,7 @@ function note(state: RenderState, lines: string[]): RenderedChunk {
   return { state: { ...state, open: 'nothing' }, pieces }
 }
 
-/** One line that is written over where the screen can do that; otherwise a line each. */
+/** One line that is overwritten if the screen supports it; otherwise a line each. */
 function progress(
   state: RenderState,
   chunk: Extract<Chunk, { message_type: 'tool_progress' }>,
@@ -98,7 +100,7 @@ function progress(
   return { state: { ...state, open: 'progress' }, pieces: [...closing(state), piece(line)] }
 }
 
-/** Ends the open line on the side it was written to. */
+/** Ends the open line on the stream it was written to. */
 function closing({ open }: RenderState): Piece[] {
   switch (open) {
     case 'nothing':
@@ -124,13 +126,13 @@ function callText({ name, arguments: json }: WireCall, { paint }: Look): string 
   return `${paint.bold(safeText(name))}${shown}`
 }
 
-/** Of a text with many lines, a file that is written, say, the first tells which it is. */
+/** Shortens arguments of several lines, for example the content of a file, to the first line. */
 function inBrief(json: string): string {
   if (!json.includes('\\n')) return json
   try {
     return JSON.stringify(JSON.parse(json, (_, value) => (typeof value === 'string' ? firstLine(value) : value)))
   } catch {
-    // A model may write what is no JSON; it is shown as it is.
+    // Models may write invalid JSON; it is shown as it is.
     return json
   }
 }
@@ -140,7 +142,7 @@ function firstLine(text: string): string {
   return lines.length === 1 ? text : `${lines[0]!.slice(0, FIRST_LINE_CHARACTERS)}… (${lines.length} lines)`
 }
 
-/** Nothing of a call that needs a person's word is left out: they answer for all of it. */
+/** Shows every argument in full: the user approves the whole call. */
 function guardedText({ name, arguments: json }: WireCall, { paint }: Look): string {
   return `${paint.bold(safeText(name))} needs your approval${argumentLines(json)}`
 }
@@ -170,44 +172,43 @@ export function fewLines(output: string): string {
 
 const sentence = (text: string): string => `${safeText(text).trimEnd().replace(/\.$/, '')}.`
 
-/** What is done about a failed attempt, with the name of who is asked now. */
+/** Describes the remedy for a failed attempt, with the next target if it changes. */
 export function remedyText(remedy: string, nextTarget?: string): string {
   const words = REMEDY_TEXT[remedy] ?? remedy
   return nextTarget === undefined ? words : `${words.replace(/\.$/, '')}: ${safeText(nextTarget)}.`
 }
 
-/** What is done about a failed attempt. */
 const REMEDY_TEXT: Record<string, string> = {
   wait: 'Waiting a moment, then trying again.',
   'retry-credential': 'Trying once more with the same key.',
   'refresh-credential': 'Renewing the credential.',
-  'refresh-entitlement': 'Asking whether the account is paid up.',
-  'next-credential': 'Going on with another key.',
-  'strip-signatures': 'Sending the history without signed thoughts.',
-  'drop-encrypted-reasoning': 'Sending the history without encrypted thoughts.',
-  'shrink-images': 'Sending smaller images.',
-  'strip-images': 'Sending the history without images.',
-  'text-only-results': 'Sending tool results as text only.',
-  'drop-long-context-beta': 'Asking without the long context.',
-  'relax-schemas': 'Sending simpler tool schemas.',
-  'cap-output': 'Asking for a shorter answer.',
-  'raise-output-cap': 'Allowing a longer answer.',
-  nudge: 'Asking again.',
-  continue: 'Letting it go on where it stopped.',
-  'adopt-window': 'Taking the smaller context window it states.',
+  'refresh-entitlement': 'Checking the account for paid access.',
+  'next-credential': 'Switching to another key.',
+  'strip-signatures': 'Resending without reasoning signatures.',
+  'drop-encrypted-reasoning': 'Resending without encrypted reasoning.',
+  'shrink-images': 'Resending with smaller images.',
+  'strip-images': 'Resending without images.',
+  'text-only-results': 'Resending with text-only tool results.',
+  'drop-long-context-beta': 'Resending without the long-context beta.',
+  'relax-schemas': 'Resending with simpler tool schemas.',
+  'cap-output': 'Lowering the output limit.',
+  'raise-output-cap': 'Raising the output limit.',
+  nudge: 'Prompting the model again.',
+  continue: 'Asking the model to continue where it stopped.',
+  'adopt-window': 'Using the smaller context window that the provider states.',
   compact: 'Summarizing what came before.',
-  'rebuild-transport': 'Making new connections.',
-  'next-target': 'Going on with the next model of the chain.',
+  'rebuild-transport': 'Opening new connections.',
+  'next-target': 'Failing over to the next model in the chain.',
   'give-up': 'Nothing is left to try.',
 }
 
 const RESET_TEXT: Record<string, string> = {
-  interrupted: 'the process that was writing it stopped. It is told again from here',
-  'numbers-lost': 'a part of this stream was lost. The messages are whole',
+  interrupted: 'the process that was writing it stopped. The answer starts again here',
+  'numbers-lost': 'a part of this stream was lost. The stored messages are complete',
   'time-limit': 'the run reached its time limit',
 }
 
-/** Only where the stream does not say it otherwise. */
+/** Empty where another chunk already tells the reason. */
 const STOP_TEXT: Record<StopReason, string> = {
   end_turn: '',
   tool_rule: '',

@@ -4,7 +4,7 @@ import { timeJson } from '../run-json.ts'
 import { type Look, safeText } from '../terminal.ts'
 import { ageText } from './run.ts'
 
-/** One credential on one line: which, how it stands and why, how much it is used. */
+/** One credential on one line: its label, state, reason and use. */
 export function credentialLine(member: PoolMember, now: number, { paint }: Look): string {
   const { label, hint, kind, source, useCount, lastUsedAt, expiresAt, refreshFailure } = member
   const what = source === 'environment' ? 'from the environment' : kind === 'oauth' ? 'login' : 'key'
@@ -29,18 +29,18 @@ function stateText(state: CredentialState, now: number, { green, yellow, red }: 
     case 'ok':
       return green('ok')
     case 'resting':
-      return yellow(`rests ${untilText(state.until, now)} (${state.reason}: ${safeText(state.detail)})`)
+      return yellow(`in cooldown ${untilText(state.until, now)} (${state.reason}: ${safeText(state.detail)})`)
     case 'dead':
       return red(`dead (${safeText(state.reason)}: ${safeText(state.detail)})`)
   }
 }
 
-/** A moment that is to come, as people and as clocks say it. */
+/** A future time, with the remaining duration. */
 export const untilText = (until: number, now: number): string =>
-  `until ${new Date(until).toISOString()}, for ${ageText(until - now)}`
+  `until ${new Date(until).toISOString()} (${ageText(until - now)} left)`
 
 const expiryText = (expiresAt: number, now: number): string =>
-  expiresAt > now ? `its token lasts ${ageText(expiresAt - now)}` : 'its token has run out and is renewed before use'
+  expiresAt > now ? `token valid for ${ageText(expiresAt - now)}` : 'token expired; renewed before use'
 
 export const credentialJson = (member: PoolMember & { provider?: string }) => {
   const { id, provider, label, source, kind, hint, state, useCount, lastUsedAt, expiresAt, refreshFailure } = member

@@ -5,7 +5,7 @@ import { fewLines } from './chunk.ts'
 
 export const USER_PROMPT = 'you ›'
 
-/** A message of the history, as the chat showed it when it was new. */
+/** Renders a stored message as the chat showed it when it was new. */
 export function renderMessage({ body }: Message, { paint, width }: Look): string[] {
   switch (body.role) {
     case 'user':
@@ -27,7 +27,7 @@ export function renderMessage({ body }: Message, { paint, width }: Look): string
     case 'approval':
       return body.decisions.map((decision) => `  ${paint.yellow('?')} ${decisionText(decision)}`)
     case 'summary':
-      return [paint.dim(`summary of what came before: ${safeText(body.text)}`)]
+      return [paint.dim(`summary of earlier messages: ${safeText(body.text)}`)]
   }
 }
 

@@ -10,7 +10,7 @@ const COLOR: Record<RunPhase, keyof Look['paint']> = {
   cancelled: 'yellow',
 }
 
-/** One run on one line: which, how it stands, why it ended, how long ago it began. */
+/** One run on one line: id, state, stop reason, age and worker deaths. */
 export function runLine(run: Run, now: number, { paint }: Look): string {
   const phase = phaseOf(run)
   const status = paint[COLOR[phase]](phase.padEnd(10))
@@ -21,7 +21,7 @@ export function runLine(run: Run, now: number, { paint }: Look): string {
 
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
 
-/** Seconds up to the last minute, then ever coarser. */
+/** Seconds below a minute, then minutes, hours and days. */
 export function ageText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds} s`

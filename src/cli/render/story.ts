@@ -11,7 +11,7 @@ import { billOf, costText, dollars, handleOf, settingsIn, usageText } from './bi
 import { decisionText } from './message.ts'
 import { count } from './run.ts'
 
-/** Everything that is known of a run, as lines: what it is, what happened when, what it cost. */
+/** Everything that is known about a run: its state, timeline, steps and cost. */
 export function renderStory(story: RunDetails, words: RunLabels, look: Look): string[] {
   const { run, events, steps } = story
   const { bold, dim } = look.paint
@@ -33,7 +33,7 @@ export function renderStory(story: RunDetails, words: RunLabels, look: Look): st
   ]
 }
 
-/** How many requests it took, who answered in the end, and what all of it cost. */
+/** Number of attempts, the model that answered last, and the total cost. */
 function billLines(story: RunDetails, words: RunLabels, { paint }: Look): string[] {
   const { events } = story
   const failures = events.filter(({ event }) => event.type === 'attempt-failed').length
@@ -41,12 +41,12 @@ function billLines(story: RunDetails, words: RunLabels, { paint }: Look): string
   if (failures + answers.length === 0) return []
   const { charges, usage, cost, hasUnknown } = billOf(story, words)
   const last = answers.at(-1)
-  const who = last ? `answered by ${handleOf(last.target, settingsIn(events))} in the end` : 'nobody answered'
+  const who = last ? `answered by ${handleOf(last.target, settingsIn(events))} in the end` : 'no model answered'
   const lost = charges.filter(({ isFailed }) => isFailed)
   const failed = lost.reduce((sum, { usage: one }) => sum + one.promptTokens + one.completionTokens, 0)
   const price =
     cost > 0 || !hasUnknown
-      ? `, ${dollars(cost)}${hasUnknown ? ' and what has no known price' : ''}`
+      ? `, ${dollars(cost)}${hasUnknown ? ' plus usage without a known price' : ''}`
       : ', price unknown'
   return [
     '',
@@ -79,7 +79,7 @@ type StoryContext = {
   look: Look
 }
 
-/** What happened, then details. */
+/** The first line is the headline of the event, the others are details. */
 function describe(event: TurnEvent, scene: StoryContext): string[] {
   const { names, settings, words, width, look } = scene
   const { red, green, yellow } = look.paint
@@ -89,7 +89,7 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
   switch (event.type) {
     case 'input-accepted': {
       const decided = event.continues?.decisions.map((one) => `${tool(one.callId)} ${decisionText(one)}`) ?? []
-      const carries = event.continues ? [`carries on from ${event.continues.runId}: ${decided.join(', ')}`] : []
+      const carries = event.continues ? [`continues ${event.continues.runId}: ${decided.join(', ')}`] : []
       const chain = `models: ${event.settings.targets.join(' → ')}; at most ${count(event.settings.maxSteps, 'step')}`
       return [`accepted ${event.inputs.map(inputText).map(quote).join(', ') || 'no new input'}`, ...carries, chain]
     }
@@ -102,7 +102,7 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
     case 'context-compacted': {
       const { replaces, tokensBefore, tokensAfter, usage } = event
       const range = `messages ${replaces.from} to ${replaces.to}`
-      if (event.text === '') return [`forgot ${range}; they stay readable, the model starts anew`]
+      if (event.text === '') return [`reset the context: ${range} stay readable, but the model no longer sees them`]
       const by = handleOf(event.target, settings, 'summary')
       return [
         `summarized ${range}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
@@ -116,9 +116,9 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
       const text = textOf(event.content)
       return [
         `answered by ${by}: ${usageText(usage)}${costText(usage, words.price(by))}`,
-        ...(credentialId ? [`asked with ${safeText(words.credential(credentialId))}`] : []),
-        ...(event.clearsCooldown ? ['it rested before; it no longer does'] : []),
-        ...(event.isRest ? ['the rest of the text that was kept; both are one message'] : []),
+        ...(credentialId ? [`credential: ${safeText(words.credential(credentialId))}`] : []),
+        ...(event.clearsCooldown ? ['its cooldown is over'] : []),
+        ...(event.isRest ? ['continues the partial answer; both are one message'] : []),
         ...(notes?.window ? [`learned: its window is ${notes.window} tokens`] : []),
         ...(notes?.textOnlyResults ? ['learned: it takes no images in tool results'] : []),
         ...(text ? [quote(text)] : []),
@@ -129,7 +129,10 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
       ]
     }
     case 'answer-cut':
-      return [yellow(`answer of ${target(event.target)} cut off; what was said is kept`), quote(textOf(event.content))]
+      return [
+        yellow(`answer of ${target(event.target)} cut off; the partial answer is kept`),
+        quote(textOf(event.content)),
+      ]
     case 'tool-started':
       return [`tool started: ${tool(event.callId)} (by worker ${event.fence} of this run)`]
     case 'tool-ended': {
@@ -145,9 +148,9 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
     case 'cancel-requested':
       return [yellow(`cancel requested ${CANCEL_TEXT[event.cause]}`)]
     case 'worker-lost':
-      return [red(`worker ${event.fence} died in the middle of this run; another one took over`)]
+      return [red(`worker ${event.fence} died during this run; another one took over`)]
     case 'fault-met':
-      return [red('Holdfast itself failed'), safeText(event.detail)]
+      return [red('internal error in Holdfast'), safeText(event.detail)]
     case 'turn-ended': {
       const { stopReason, error } = event
       if (!error) return [`ended: ${stopReason}`]
@@ -166,7 +169,7 @@ const OUTCOME_TEXT: Record<ToolOutcome['status'], string> = {
 const CANCEL_TEXT: Record<Extract<TurnEvent, { type: 'cancel-requested' }>['cause'], string> = {
   person: 'by a person',
   interrupt: 'by a newer message',
-  expiry: 'because nobody answered the approval in time',
+  expiry: 'because the approval expired',
   'time-limit': 'because the time limit was reached',
 }
 

@@ -6,17 +6,17 @@ import { ageText, count } from './run.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** One workspace on one line: whose, how it stands, what it uses. */
+/** One workspace on one line: conversation, state, agent and usage. */
 export function workspaceLine({ agent, state }: ShownWorkspace, { paint }: Look): string {
   const { conversationId, status, usage, processes = [] } = state
   const running = processes.filter(({ ending }) => ending === undefined).length
   const mark = status === 'awake' ? paint.green(status.padEnd(6)) : paint.dim(status.padEnd(6))
-  const runs = running === 0 ? 'nothing runs' : `${running} running`
+  const runs = running === 0 ? 'no processes' : `${running} running`
   const use = usage ? `${runs}, ${megabytes(usage.diskBytes)} on disk` : runs
   return `${conversationId}  ${mark} ${paint.bold(safeText(agent.name))}  ${paint.dim(use)}`
 }
 
-/** All there is to know of one. */
+/** A workspace with its limits and processes. */
 export function workspaceLines({ agent, state }: ShownWorkspace, now: number, look: Look): string[] {
   const { conversationId, status, containment, folder, createdAt, usage, quota, processes = [] } = state
   const rows = [
@@ -24,13 +24,13 @@ export function workspaceLines({ agent, state }: ShownWorkspace, now: number, lo
     ['disk', `${megabytes(usage?.diskBytes ?? 0)} of ${megabytes(quota.diskBytes)}`],
     ['memory', `${megabytes(usage?.memoryBytes ?? 0)} of ${megabytes(quota.memoryBytes)}`],
     ['processes', `${usage?.processes ?? 0} of ${quota.processes}`],
-    ['made', `${ageText(now - createdAt)} ago`],
+    ['created', `${ageText(now - createdAt)} ago`],
     ...(folder === undefined ? [] : [['folder', folder]]),
   ] as [string, string][]
   return [
     `${look.paint.bold(safeText(agent.name))} (${conversationId})`,
     ...rows.map(([what, value]) => `  ${what.padEnd(11)}${value}`),
-    ...(processes.length === 0 ? ['  Nothing was run in it yet.'] : ['']),
+    ...(processes.length === 0 ? ['  No processes yet.'] : ['']),
     ...processes.map((process) => `  ${processLine(process, now, look)}`),
   ]
 }

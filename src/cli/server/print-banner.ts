@@ -5,7 +5,7 @@ import type { ServiceContext } from '../../service/service-context.ts'
 import type { CliContext, OpenedApp, ServerHandle } from '../cli-context.ts'
 import { safeText } from '../terminal.ts'
 
-/** What a person should know of a server that has just begun to listen. */
+/** The start screen of the server. */
 export async function bannerLines(
   { url, key }: Pick<ServerHandle, 'url' | 'key'>,
   { context, settings }: OpenedApp,
@@ -24,27 +24,27 @@ export async function bannerLines(
     ['Agents', agentsText(agents)],
     ['Models', ['scripted (built in, needs no key)', ...ready].join(', ')],
     ...(sandbox ? [['Sandbox', sandbox] as const] : []),
-    ['Key', key.isNew ? `${key.key} ${dim(`(shown once; kept in ${where})`)}` : `in ${where}`],
+    ['Key', key.isNew ? `${key.key} ${dim(`(shown once; stored in ${where})`)}` : `in ${where}`],
     ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],
   ] as const
   return [
-    `${bold(`Holdfast serves at ${url}`)} ${dim('(Ctrl-C ends it)')}`,
+    `${bold(`Holdfast listens on ${url}`)} ${dim('(Ctrl-C stops it)')}`,
     ...rows.map(([what, value]) => `  ${what.padEnd(8)}${value}`),
     '',
     'Try it:',
     `  ${curlCommand({ url, file: key.file, agent: agents.at(-1), model: context.defaults.model })}`,
-    `  ${chatCommand(environment)}   ${dim('in another terminal; it talks to this server')}`,
+    `  ${chatCommand(environment)}   ${dim('in another terminal; connects to this server')}`,
     '',
   ]
 }
 
-/** Whether agents can work on this machine; what is missing is told before somebody needs it. */
+/** Whether workspaces can run on this machine; a missing program is reported at the start, not at the first use. */
 async function sandboxText({ workspaces }: Pick<ServiceContext, 'workspaces'>): Promise<string | undefined> {
   const checked = await workspaces?.check()
   if (!checked) return undefined
   const { containment, fault } = checked
   if (fault !== undefined) return `none: ${fault}`
-  return containment === 'local' ? 'none (local): each command waits for approval' : `${containment} works`
+  return containment === 'local' ? 'none (local): every command needs approval' : `${containment} works`
 }
 
 const SHOWN_AGENTS = 5
@@ -57,7 +57,7 @@ function agentsText(agents: readonly Agent[]): string {
 
 type CurlOptions = { url: string; file: string | undefined; agent: Agent | undefined; model: string | undefined }
 
-/** Works as it is when pasted: a message to an agent there is, or else the first agent. */
+/** Works as it is when pasted: sends a message to the oldest agent, or creates the first one. */
 function curlCommand({ url, file, agent, model }: CurlOptions): string {
   const [path, body] = agent
     ? [`agents/${agent.id}/messages`, { input: 'What time is it?', streaming: true }]
@@ -72,5 +72,5 @@ function chatCommand({ HOLDFAST_HOME: home, npm_lifecycle_event: script }: CliCo
   return `${where}${script === undefined ? 'holdfast chat' : 'npm run chat'}`
 }
 
-/** For a shell, as one word. */
+/** Quotes the text as one shell word. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

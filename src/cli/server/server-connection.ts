@@ -5,29 +5,29 @@ import { createParser } from 'eventsource-parser'
 import { Problem, type ProblemKind } from '../../core/problem.ts'
 import { readServerNote } from './server-file.ts'
 
-/** The way to the server that owns a home. */
+/** HTTP connection to the server that owns a home. */
 export type ServerConnection = {
-  /** Asks once and answers with what it says; a refusal is a Problem. */
+  /** Sends one request and resolves with the JSON response; an error response throws a Problem. */
   request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
-  /** The data of each event of a stream, until it ends. */
+  /** Yields the data of each event of an SSE stream until it ends. */
   streamEvents(path: string, signal: AbortSignal): AsyncGenerator<string, void>
-  /** Resolves when a server answers again; false if none did in time. */
+  /** Resolves with true when a server answers again, with false after the timeout. */
   waitUntilBack(signal: AbortSignal): Promise<boolean>
 }
 
 type ServerConnectionOptions = {
   home: string
   givenKey: string | undefined
-  /** Silence would look like a hang. */
+  /** Prints a note while waiting: silence would look like a hang. */
   notify(sentence: string): void
 }
 
 const HEALTH_TIMEOUT_MS = 2_000
-/** A restart takes a second; longer than this and a person should know. */
+/** A restart takes about a second; after this long the command fails. */
 const RESTART_TIMEOUT_MS = 30_000
 const POLL_MS = 200
 
-/** The server that owns this home now. A note of one that is dead, or that nobody answers under, is none. */
+/** URL of the server that owns this home now. The file of a dead or unresponsive server does not count. */
 export async function findServer(home: string): Promise<string | undefined> {
   const note = readServerNote(home)
   if (!note) return undefined
@@ -42,7 +42,7 @@ export async function findServer(home: string): Promise<string | undefined> {
 
 export function newServerConnection({ home, givenKey, notify }: ServerConnectionOptions): ServerConnection {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
-    // Looked up each time: after a restart it may listen elsewhere.
+    // Read each time: after a restart the server may listen on another port.
     const url = readServerNote(home)?.url
     if (url === undefined) throw serverUnavailable()
     const headers = { authorization: `Bearer ${keyOf(home, givenKey)}`, ...jsonHeaders(init) }
@@ -63,7 +63,7 @@ export function newServerConnection({ home, givenKey, notify }: ServerConnection
       try {
         yield* eventData(body)
       } catch (fault) {
-        // A line that breaks is one that ended: whoever listens comes back.
+        // A broken connection counts as an ended stream: the caller reconnects.
         if (!(fault instanceof TypeError)) throw fault
       }
     },
@@ -72,7 +72,7 @@ export function newServerConnection({ home, givenKey, notify }: ServerConnection
       for (const until = Date.now() + RESTART_TIMEOUT_MS; Date.now() < until && !signal.aborted; ) {
         await sleep(POLL_MS, undefined, { signal }).catch(() => {})
         if (await findServer(home)) return true
-        if (!hasNotified) notify('The server of this home went away; waiting for its next start.')
+        if (!hasNotified) notify('Lost the connection to the server; waiting for it to restart.')
         hasNotified = true
       }
       return false
@@ -84,7 +84,10 @@ const jsonHeaders = ({ body }: RequestInit): Record<string, string> =>
   body ? { 'content-type': 'application/json' } : {}
 
 const serverUnavailable = () =>
-  new Problem('unavailable', 'The server of this home does not answer. What it accepted is kept and goes on with it.')
+  new Problem(
+    'unavailable',
+    'The server of this home does not respond. Accepted messages are kept and continue when it is back.',
+  )
 
 function keyOf(home: string, given: string | undefined): string {
   if (given) return given
@@ -98,7 +101,7 @@ function keyOf(home: string, given: string | undefined): string {
 const unknownKey = () =>
   new Problem(
     'invalid',
-    'A server runs on this home with a key this shell does not have. Set HOLDFAST_API_KEY as it was set for the server.',
+    'The server of this home uses an API key this shell does not have. Set HOLDFAST_API_KEY to the key of the server.',
   )
 
 const KIND_OF_STATUS: Record<number, ProblemKind> = {
@@ -119,11 +122,11 @@ async function problemOf(response: Response): Promise<Error> {
   const kind = KIND_OF_STATUS[status]
   const isPending = (body.detail as { code?: string } | undefined)?.code === 'PENDING_APPROVAL'
   const message = errorMessage(body.detail)
-  if (!kind) return new Error(`the server answered ${status}${message ? `: ${message}` : ''}`)
-  return new Problem(isPending ? 'pending-approval' : kind, message || `The server answered ${status}.`)
+  if (!kind) return new Error(`the server responded with ${status}${message ? `: ${message}` : ''}`)
+  return new Problem(isPending ? 'pending-approval' : kind, message || `The server responded with ${status}.`)
 }
 
-/** The wire puts the kind of an error before its words; a person has the exit code for that. */
+/** Removes the error code that the API puts before the message; the exit code of the CLI tells the same. */
 function errorMessage(detail: unknown): string {
   const text = typeof detail === 'string' ? detail : ((detail as { message?: unknown } | undefined)?.message ?? '')
   return String(text).replace(/^(NOT_FOUND|CONFLICT|INVALID_ARGUMENT): /, '')

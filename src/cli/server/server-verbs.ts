@@ -11,7 +11,7 @@ import type { Verbs } from '../verbs.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { serverWorkspaceVerbs } from './server-workspaces.ts'
 
-/** The verbs, carried out by the server that owns the home. What they left is read from the database, as a guest. */
+/** Verbs that the server of the home carries out. Their results are read from the database, as a guest. */
 export function serverVerbs(connection: ServerConnection, context: ServiceContext): Verbs {
   return {
     async send({ conversationId, text, onGuarded, streamTokens }) {
@@ -21,7 +21,7 @@ export function serverVerbs(connection: ServerConnection, context: ServiceContex
       try {
         return await send()
       } catch (fault) {
-        // It may have been accepted: its otid finds that run again, or opens one.
+        // The server may have accepted it: the retry with the same otid finds that run, or opens one.
         if (!isUnavailable(fault) || !(await connection.waitUntilBack(new AbortController().signal))) throw fault
         return send()
       }
@@ -31,7 +31,7 @@ export function serverVerbs(connection: ServerConnection, context: ServiceContex
       try {
         await connection.request('DELETE', `/v1/runs/${runId}`)
       } catch (fault) {
-        // It was over before: what it is now is the answer.
+        // The run had already ended: return it as it is.
         if (!(fault instanceof Problem && fault.kind === 'conflict')) throw fault
       }
       return (await showRun(runId, context)).run
@@ -54,7 +54,7 @@ export function serverVerbs(connection: ServerConnection, context: ServiceContex
 
 type WatchFrom = { after: number; signal: AbortSignal }
 
-/** A line that ends before the stream does is taken up again where it was, also after a restart of the server. */
+/** Reconnects after the last chunk when the connection ends before the stream does, also after a server restart. */
 async function* watch(
   runId: RunId,
   { after, signal }: WatchFrom,
@@ -82,5 +82,5 @@ const isUnavailable = (fault: unknown): boolean => fault instanceof Problem && f
 const serverGone = (runId: RunId) =>
   new Problem(
     'unavailable',
-    `The server of this home went away. Nothing of ${runId} is lost; it goes on at its next start.`,
+    `The server of this home stopped. Nothing of ${runId} is lost; it continues at the next start.`,
   )

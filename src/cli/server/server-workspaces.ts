@@ -30,7 +30,7 @@ type WireWorkspace = {
   processes: WireProcess[] | null
 }
 
-/** What is asked about workspaces, answered by the server that owns the home. */
+/** Workspace verbs that the server of the home carries out. */
 export function serverWorkspaceVerbs({ request }: Pick<ServerConnection, 'request'>): WorkspaceVerbs {
   const pathOf = (id: string, processId?: string) =>
     `/v1/workspaces/${id}${processId === undefined ? '' : `/processes/${encodeURIComponent(processId)}`}`
@@ -79,7 +79,7 @@ const amountsOf = ({ disk_bytes: diskBytes, memory_bytes: memoryBytes, processes
 })
 
 const processOf = (wire: WireProcess): ProcessState => ({
-  // The key is between a call and its command; nobody is shown it.
+  // The API does not return the idempotency key, and the CLI does not print it.
   processId: wire.id,
   key: '',
   command: wire.command,

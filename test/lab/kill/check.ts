@@ -9,7 +9,7 @@ import type { ServiceContext } from '../../../src/service/service-context.ts'
 import { checkStore } from '../../../src/service/store/check-store.ts'
 import { readCommits, staleCommits } from './commits.ts'
 
-/** What a client of a killed process was told before it died. */
+/** One response that a client of a killed process received and reported. */
 export type WorkerReport = {
   what: string
   key?: string
@@ -42,7 +42,7 @@ type KillCheckInput = {
 
 export type Check = { accepted: number; runs: number; effects: number; violations: string[] }
 
-/** Everything that was told must be true, everything accepted must have ended, and nothing may have happened twice. */
+/** Every reported response must be true, every accepted run must have ended, and nothing may have happened twice. */
 export async function checkAfterKills(parts: KillCheckInput): Promise<Check> {
   const { home, effects: file, reports, databaseUrl, chunks = 'all-kept' } = parts
   const environment = { HOLDFAST_HOME: home, ...defined({ DATABASE_URL: databaseUrl || undefined }) }
@@ -72,7 +72,8 @@ export async function checkAfterKills(parts: KillCheckInput): Promise<Check> {
 function checkReport(line: WorkerReport, records: Map<string, CheckedRun>): string[] {
   const record = line.runId ? records.get(line.runId) : undefined
   if (!line.runId) return []
-  if (!record) return [`told ${line.what} of ${line.runId}, which is not there: an acknowledged run was lost`]
+  if (!record)
+    return [`"${line.what}" was reported for ${line.runId}, which is not stored: an acknowledged run was lost`]
   const { stopReason } = record.run
   switch (line.what) {
     case 'cancelled': {
@@ -84,13 +85,17 @@ function checkReport(line: WorkerReport, records: Map<string, CheckedRun>): stri
     case 'answered':
       return records.has(line.next!) ? [] : [`the run ${line.next} opened by an approval was lost`]
     case 'repeated':
-      return line.next === line.runId ? [] : [`${line.key} was sent again and became ${line.next} beside ${line.runId}`]
+      return line.next === line.runId
+        ? []
+        : [`${line.key} was sent again and opened ${line.next} besides ${line.runId}`]
     case 'hung':
       return [`a watcher of ${line.runId} was still waiting seconds after the run had ended`]
     case 'watched': {
-      // Who waits for a person may still be cancelled by one.
+      // A run that waits for approval may still be cancelled.
       const isKept = line.reason === stopReason || (line.reason === 'requires_approval' && stopReason === 'cancelled')
-      return isKept ? [] : [`a watcher of ${line.runId} was told it ended ${line.reason} and it ended ${stopReason}`]
+      return isKept
+        ? []
+        : [`a watcher of ${line.runId} received the end ${line.reason}, and the run ended ${stopReason}`]
     }
   }
   return []
@@ -101,7 +106,7 @@ const hasCancel = ({ events }: CheckedRun) => events.some(({ event }) => event.t
 const checkEnded = (records: Map<string, CheckedRun>): string[] =>
   [...records.values()].flatMap(({ run }) => (isSettled(run) ? [] : [`${run.id} is still ${run.status}: it is stuck`]))
 
-/** Each message carries its key in its text, so a message taken in twice is two runs with the same words. */
+/** Each message has its key in its text, so a message accepted twice shows as two runs with the same text. */
 function checkIntake(records: Map<string, CheckedRun>): string[] {
   const opened = [...records.values()].flatMap(({ run, events }) => {
     const first = events[0]?.event
@@ -110,32 +115,32 @@ function checkIntake(records: Map<string, CheckedRun>): string[] {
   })
   return [...Map.groupBy(opened, ({ text }) => text)]
     .filter(([, runs]) => runs.length > 1)
-    .map(([text, runs]) => `"${text}" was taken in ${runs.length} times: ${runs.map(({ id }) => id).join(', ')}`)
+    .map(([text, runs]) => `"${text}" was accepted ${runs.length} times: ${runs.map(({ id }) => id).join(', ')}`)
 }
 
-/** Effects are counted outside. `once` and guarded ones at most once, exactly once where success was recorded. */
+/** Effects are recorded outside: at most once for `once` and guarded tools, exactly once if success was recorded. */
 function checkEffects(effects: Effect[], records: Map<string, CheckedRun>): string[] {
   const counts = new Map<string, number>()
   const keys = new Map<string, Set<string>>()
   for (const { tool, callId, key, runId } of effects) {
-    const place = `${tool} ${runId} ${callId}`
-    counts.set(place, (counts.get(place) ?? 0) + 1)
-    keys.set(place, (keys.get(place) ?? new Set()).add(key))
+    const execution = `${tool} ${runId} ${callId}`
+    counts.set(execution, (counts.get(execution) ?? 0) + 1)
+    keys.set(execution, (keys.get(execution) ?? new Set()).add(key))
   }
-  const twice = [...counts].filter(([place, count]) => count > 1 && !place.startsWith('again '))
+  const twice = [...counts].filter(([execution, count]) => count > 1 && !execution.startsWith('again '))
   const rekeyed = [...keys].filter(([, used]) => used.size > 1)
   const recorded = [...records.values()].flatMap(({ run, events }) =>
     events.flatMap(({ event }) =>
       event.type === 'tool-ended' && event.outcome.status === 'success' ? [`${run.id} ${event.outcome.callId}`] : [],
     ),
   )
-  const happened = new Set([...counts.keys()].map((place) => place.split(' ').slice(1).join(' ')))
+  const happened = new Set([...counts.keys()].map((execution) => execution.split(' ').slice(1).join(' ')))
   return [
-    ...twice.map(([place, count]) => `${place} took effect ${count} times`),
-    ...rekeyed.map(([place]) => `${place} was executed under two keys`),
+    ...twice.map(([execution, count]) => `${execution} took effect ${count} times`),
+    ...rekeyed.map(([execution]) => `${execution} was executed under two keys`),
     ...recorded
-      .filter((place) => !happened.has(place))
-      .map((place) => `${place} is recorded as done and never happened`),
+      .filter((execution) => !happened.has(execution))
+      .map((execution) => `${execution} is recorded as done and never happened`),
   ]
 }
 
@@ -143,12 +148,12 @@ type StreamParts = { context: ServiceContext; chunks: 'all-kept' | 'may-be-lost'
 
 /** A chunk a watcher saw is still there under its number, and every stream has one end, last. */
 async function checkStreams(
-  told: WorkerReport[],
+  reports: WorkerReport[],
   records: Map<string, CheckedRun>,
   parts: StreamParts,
 ): Promise<string[]> {
   const seen = Map.groupBy(
-    told.filter(({ what }) => what === 'saw'),
+    reports.filter(({ what }) => what === 'saw'),
     ({ runId }) => runId!,
   )
   const violations: string[] = []
@@ -171,7 +176,7 @@ async function checkStream(run: Run, seen: WorkerReport[], { context, chunks }: 
     if (chunk.message_type === 'done') dones++
   }
   if (dones !== 1) violations.push(`${run.id}: its stream has ${dones} ends`)
-  // What two watchers were told under one number must agree even where nothing is kept of it.
+  // Two watchers must have seen the same content for a number, even if the chunk is not stored.
   for (const { number, body } of seen) {
     const now = kept.get(number!)
     if (now === undefined && chunks === 'may-be-lost') kept.set(number!, body!)

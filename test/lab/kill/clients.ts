@@ -17,7 +17,7 @@ import { seededFraction } from '../../harness/seeded.ts'
 
 export type ClientLoad = {
   seed: number
-  /** Conversations every life talks in, and conversations of this life alone. */
+  /** Conversations shared by all lives, and conversations of this life alone. */
   conversations: number
   ownConversations: number
   draining: AbortSignal
@@ -27,26 +27,26 @@ export type ClientLoad = {
 type ClientConversation = { agent: Agent; conversationId: ConversationId; name: string }
 
 const SCENARIOS = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
-/** Watchers look at the run once a second: five times while it goes on, four times after it has ended. */
+/** Watchers poll the run every second: five times while it runs, four times after it has ended. */
 const POLL_MS = 1_000
 const MAX_POLLS = 5
 const MAX_POLLS_AFTER_END = 4
-/** A client that was refused comes back soon, and not at once. */
+/** Pause before a refused client retries. */
 const PAUSE_MS = 20
 
-/** Clients that send, watch, cancel and approve until they are told to drain, and then wait until all is quiet. */
+/** Clients send, watch, cancel and approve until the drain, and then wait until every run has ended. */
 export async function runClientsUntilDrained(context: ServiceContext, load: ClientLoad): Promise<void> {
   const { seed, draining, report } = load
   const fraction = seededFraction(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
 
-  const places = await preparePlaces()
+  const conversations = await prepareConversations()
   report('ready')
-  await Promise.all(places.map((place, index) => talk(place, index)))
+  await Promise.all(conversations.map((conversation, index) => talk(conversation, index)))
   await waitUntilQuiet()
   report('idle')
 
-  async function preparePlaces(): Promise<ClientConversation[]> {
+  async function prepareConversations(): Promise<ClientConversation[]> {
     const shared = Array.from({ length: load.conversations }, (_, index) => `lab ${index}`)
     const own = Array.from({ length: load.ownConversations }, (_, index) => `life ${seed} ${index}`)
     const prepared: ClientConversation[] = []
@@ -60,12 +60,12 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
     return prepared
   }
 
-  /** One client: sends one message after the other, watches, and now and then cancels, retries or lets go. */
-  async function talk(place: ClientConversation, index: number): Promise<void> {
+  /** One client: sends messages one after the other, watches, and sometimes cancels or retries. */
+  async function talk(conversation: ClientConversation, index: number): Promise<void> {
     for (let turn = 0; !draining.aborted; turn++) {
       const key = `${seed}-${index}-${turn}`
       await tolerate(async () => {
-        const runId = await send(place, { key, text: `${key} ${pick(SCENARIOS)}` })
+        const runId = await send(conversation, { key, text: `${key} ${pick(SCENARIOS)}` })
         if (fraction() < 0.2) await cancel(runId)
         else await watch(runId)
       })
@@ -93,7 +93,7 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
     const over = new AbortController()
     const { signal } = over
     const patience = losePatience(runId, over)
-    // A client that loses its line, or falls behind, comes back with the last number it saw.
+    // A client that loses its connection or falls behind resumes after the last number it saw.
     while (!isDone && !signal.aborted) if (!(await tolerate(follow))) await sleep(PAUSE_MS)
     over.abort()
     await patience
@@ -110,8 +110,8 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
   }
 
   /**
-   * Ends a watch that lasts too long. One that waits on although the store has been saying for seconds that the run is
-   * over waits in vain, and that is a fault; a process that was asleep or cut off has not been told anything.
+   * Ends a watch that lasts too long. A watch that still waits seconds after the stored end of the run is a
+   * fault; a process that was paused or disconnected may not have been notified.
    */
   async function losePatience(runId: RunId, over: AbortController): Promise<void> {
     let looksAtEnd = 0
@@ -146,13 +146,13 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
       try {
         report('answered', { runId: run.id, next: await answerApproval({ runId: run.id, verdicts }, context) })
       } catch (problem) {
-        // Another client answered first: that is what the harness wants to happen.
+        // Another client answered first: the harness wants this to happen.
         if (!(problem instanceof Problem)) throw problem
       }
     }
   }
 
-  /** Refusals and a store that is away are part of a bad day; whatever else is thrown is a bug and ends the process. */
+  /** Refusals and an unavailable store are expected; any other error is a bug and ends the process. */
   async function tolerate(work: () => Promise<void>): Promise<boolean> {
     try {
       await work()

@@ -9,7 +9,7 @@ import { type Life, startLife } from './life.ts'
 
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
-/** A running run and the fence of the process that holds it. `deaths` is how often it lost one before. */
+/** A running run with the fence of its holder and the number of earlier deaths. */
 export type HeldRun = { id: string; fence: number; deaths: number }
 
 const POLL_MS = 50
@@ -18,15 +18,15 @@ const POLL_MS = 50
 export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; seed: number }) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-cluster-'))
   const effects = join(folder, 'effects.jsonl')
-  const told: WorkerReport[] = []
+  const reports: WorkerReport[] = []
   const lives: Life[] = []
   let started = 0
 
   return {
-    told,
-    /** A process of its own home; `url` where it does not reach the database directly. */
-    start(place: number, { url = databaseUrl, killAt }: { url?: string; killAt?: string } = {}): Life {
-      const home = join(folder, String(place))
+    reports,
+    /** Starts a process with its own home; `url` if it connects through a proxy. */
+    start(index: number, { url = databaseUrl, killAt }: { url?: string; killAt?: string } = {}): Life {
+      const home = join(folder, String(index))
       mkdirSync(home, { recursive: true })
       const life = startLife({
         home,
@@ -36,9 +36,9 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
         ownConversations: 3,
         ...defined({ killAt: killAt || undefined }),
         seed: seed * 10_000 + started++,
-        // A crash of PostgreSQL loses what was only promised to be written soon.
+        // With relaxed durability a crash of PostgreSQL would lose acknowledged writes.
         durability: 'strict',
-        onReport: (line) => told.push(line),
+        onReport: (line) => reports.push(line),
       })
       lives.push(life)
       return life
@@ -48,7 +48,7 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
       const held = `select id, fence, deaths from runs where status = 'running' and lease_owner = $1`
       return worker ? query<HeldRun>(databaseUrl, held, [worker]) : []
     },
-    /** Milliseconds until somebody else went on with all of these; undefined when the time was up first. */
+    /** Milliseconds until another process took over all of these runs; undefined after the timeout. */
     async takenOver(held: readonly HeldRun[], withinMs: number): Promise<number | undefined> {
       const began = performance.now()
       const still = `select id from runs join unnest($1::text[], $2::int[]) as held (run, old) on id = run
@@ -60,16 +60,18 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
       }
       return undefined
     },
-    /** Lets every living process finish all there is, ends them, and compares what was told with what is there. */
+    /** Drains every live process, ends it, and compares the reports with the stored data. */
     async finish(chunks: 'all-kept' | 'may-be-lost' = 'all-kept'): Promise<Check> {
       const living = lives.filter((life) => !life.isOver())
       for (const life of living) life.order('drain')
       const restless = await Promise.all(
-        living.map(async (life) => ((await life.hears('idle')) ? [] : [`a process did not rest: ${life.errors()}`])),
+        living.map(async (life) =>
+          (await life.hears('idle')) ? [] : [`a process did not become idle: ${life.errors()}`],
+        ),
       )
       await Promise.all(living.map((life) => life.endsWithin(15_000)))
       await this.close()
-      const check = await checkAfterKills({ home: join(folder, '0'), effects, reports: told, databaseUrl, chunks })
+      const check = await checkAfterKills({ home: join(folder, '0'), effects, reports, databaseUrl, chunks })
       return { ...check, violations: [...restless.flat(), ...check.violations] }
     },
     async close() {
@@ -79,7 +81,7 @@ export async function openCluster({ databaseUrl, seed }: { databaseUrl: string; 
   }
 }
 
-/** Opens a cluster for one piece of work and leaves nothing behind. */
+/** Opens a cluster for the length of `work` and removes it. */
 export async function withCluster<T>(
   options: { databaseUrl: string; seed: number },
   work: (cluster: Cluster) => Promise<T>,

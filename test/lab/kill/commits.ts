@@ -8,9 +8,9 @@ export type CommittedRow = { run: string; seq: number; type: string; commit: str
 const ROWS = `select runs.id as run, events.seq as seq, events.type as type, events.commit_id as "commit"
   from events join runs on runs.number = events.run_number order by events.run_number, events.seq`
 
-export async function readCommits(place: { home: string; databaseUrl?: string }): Promise<CommittedRow[]> {
-  if (place.databaseUrl) return query(place.databaseUrl, ROWS)
-  const database = new DatabaseSync(join(place.home, 'holdfast.db'), { readOnly: true })
+export async function readCommits(location: { home: string; databaseUrl?: string }): Promise<CommittedRow[]> {
+  if (location.databaseUrl) return query(location.databaseUrl, ROWS)
+  const database = new DatabaseSync(join(location.home, 'holdfast.db'), { readOnly: true })
   try {
     return database.prepare(ROWS).all() as CommittedRow[]
   } finally {
@@ -18,7 +18,7 @@ export async function readCommits(place: { home: string; databaseUrl?: string })
   }
 }
 
-/** A holder's commit is named by its fence. Once a higher fence has written, no lower one may. */
+/** A commit id contains the fence of its holder. After a higher fence has written, no lower one may. */
 export function staleCommits(rows: readonly CommittedRow[]): string[] {
   const highest = new Map<string, number>()
   return rows.flatMap(({ run, seq, type, commit }) => {
@@ -30,17 +30,17 @@ export function staleCommits(rows: readonly CommittedRow[]): string[] {
   })
 }
 
-/** `3.7` by the third holder, `takeover-run-…-3` when it became that; undefined for guests, who have no fence. */
+/** `3.7` by the third holder, `takeover-run-…-3` at its takeover; undefined for guests, which have no fence. */
 function fenceOf(commit: string): number | undefined {
   const fence = /^(\d+)\.(?:fault\.)?\d+$/.exec(commit)?.[1] ?? /^takeover-.*-(\d+)$/.exec(commit)?.[1]
   return fence === undefined ? undefined : Number(fence)
 }
 
-/** One question to PostgreSQL, on a line of its own. */
+/** One query to PostgreSQL on its own connection. */
 export async function query<Row>(url: string, sql: string, values: unknown[] = []): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url, types: { getTypeParser: parserOf as never } })
   client.on('error', () => {
-    // The query that is under way fails with it.
+    // The running query fails with it.
   })
   await client.connect()
   try {

@@ -3,11 +3,11 @@ import pg from 'pg'
 import type { Trap } from './kill-point.ts'
 
 /**
- * The app gives nobody its chunk store or its connections. The drivers below it do: this stands between the app and
- * `node:sqlite` or `pg`, in the worker's own process.
+ * The app does not expose its chunk store or its connections, so this wraps the drivers below it, `node:sqlite` and
+ * `pg`, inside the worker process.
  */
 export type DatabaseTap = {
-  /** As if the disk had no more room: the truth may not grow by one page. */
+  /** Simulates a full disk: the database cannot grow by a page. */
   fill(): void
   makeRoom(): void
 }
@@ -19,9 +19,9 @@ export function tapDatabases(trap: Trap): DatabaseTap {
   const prepare = DatabaseSync.prototype.prepare
   DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string) {
     const statement = prepare.call(this, sql)
-    const place = this.location() ?? ''
-    if (place.endsWith('holdfast.db')) truths.add(this)
-    return place.endsWith('chunks.db') && isWrite(sql) ? trapRun(statement, trap) : statement
+    const file = this.location() ?? ''
+    if (file.endsWith('holdfast.db')) truths.add(this)
+    return file.endsWith('chunks.db') && isWrite(sql) ? trapRun(statement, trap) : statement
   }
   tapPostgres(trap)
   return {
@@ -37,7 +37,7 @@ export function tapDatabases(trap: Trap): DatabaseTap {
   }
 }
 
-/** What makes chunks last: the end of a transaction, or the one statement that is a transaction by itself. */
+/** Statements that make chunks durable: a commit, or a single statement outside a transaction. */
 const isWrite = (sql: string): boolean => sql === 'commit' || /^insert into "chunks".* select /s.test(sql)
 
 function trapRun(statement: StatementSync, trap: Trap): StatementSync {
@@ -51,7 +51,7 @@ function trapRun(statement: StatementSync, trap: Trap): StatementSync {
   return statement
 }
 
-/** On PostgreSQL the insert itself, in the middle of its transaction. */
+/** On PostgreSQL the insert itself, inside its transaction. */
 function tapPostgres(trap: Trap): void {
   const client = pg.Client.prototype as unknown as { query(query: unknown, ...rest: unknown[]): unknown }
   const query = client.query

@@ -13,7 +13,7 @@ const FILLINGS: Record<string, Filling> = {
 
 for (const [name, filling] of Object.entries(FILLINGS).slice(0, isFullRun ? undefined : 1)) {
   const { skip } = filling
-  test(`${name}: sends are refused clearly, and with room all goes on by itself and ends`, { skip }, async () => {
+  test(`${name}: sends are refused clearly, and with free space every run continues and ends`, { skip }, async () => {
     const { refusal, check } = await runDiskFull(filling, { seed: SEED, kill: 'never' })
     assert.equal(refusal.fault, 'full')
     assert.match(refusal.text!, /holdfast\.db.*disk is full.*free some space/is)
@@ -22,7 +22,7 @@ for (const [name, filling] of Object.entries(FILLINGS).slice(0, isFullRun ? unde
   })
 }
 
-test('a process killed while the disk is full has half-written nothing', { skip: bySmallDisk.skip }, async () => {
+test('a process killed while the disk is full leaves no partial write', { skip: bySmallDisk.skip }, async () => {
   const { check } = await runDiskFull(bySmallDisk, { seed: SEED + 1, kill: 'while-full' })
   assert.deepEqual(check.violations, [])
 })

@@ -6,10 +6,10 @@ import { missingProgram } from '../../harness/programs.ts'
 import { type Check, checkAfterKills, type WorkerReport } from './check.ts'
 import { type Life, startLife } from './life.ts'
 
-/** One way to run out of room. `skip` is why it cannot be tried on this machine. */
+/** One way to fill the disk. `skip` is the reason why this machine cannot run it. */
 export type Filling = {
   skip: string | false
-  /** Makes the place the home is to be in; the answer takes it away again. */
+  /** Prepares the folder of the home and returns its cleanup. */
   prepare(home: string): () => void
   fill(life: Life, home: string): void
   makeRoom(life: Life, home: string): void
@@ -17,21 +17,21 @@ export type Filling = {
 
 const REFUSALS = 20
 
-/** Sends are refused while there is no room; when room is made everything goes on by itself and ends. */
+/** Sends are refused while the disk is full; with free space every run continues and ends. */
 export async function runDiskFull(filling: Filling, { seed, kill }: { seed: number; kill: 'never' | 'while-full' }) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-full-'))
   const home = join(folder, 'home')
   const effects = join(folder, 'effects.jsonl')
   mkdirSync(home)
   const takeAway = filling.prepare(home)
-  const told: WorkerReport[] = []
+  const reports: WorkerReport[] = []
   const begin = (life: number) =>
-    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onReport: (line) => told.push(line) })
+    startLife({ home, effects, seed: seed * 10 + life, durability: 'strict', onReport: (line) => reports.push(line) })
   let life = begin(0)
   try {
     await need(life, 'watched')
     filling.fill(life, home)
-    // More than once: a process that cannot write stays alive and keeps saying why.
+    // More than once: a process that cannot write stays alive and keeps reporting it.
     let refusal = await need(life, 'refused', life.now())
     for (let more = 0; more < REFUSALS; more++) refusal = await need(life, 'refused', life.now())
     if (kill === 'while-full') {
@@ -40,14 +40,14 @@ export async function runDiskFull(filling: Filling, { seed, kill }: { seed: numb
       life = begin(1)
       await need(life, 'ready')
     } else filling.makeRoom(life, home)
-    const toldWhileFull = told.length
+    const reportsWhileFull = reports.length
     await need(life, 'watched', life.now())
     life.order('drain')
     await need(life, 'idle')
-    if (!(await life.endsWithin(10_000))) throw new Error(`it did not close: ${life.errors()}`)
+    if (!(await life.endsWithin(10_000))) throw new Error(`the process did not close: ${life.errors()}`)
     await life.kill()
-    // A chunk is kept before anybody sees it: while the disk is full, watchers of a run that has ended do wait.
-    const binding = told.filter(({ what }, index) => what !== 'hung' || index >= toldWhileFull)
+    // A chunk is stored before it is sent: while the disk is full, watchers of an ended run wait.
+    const binding = reports.filter(({ what }, index) => what !== 'hung' || index >= reportsWhileFull)
     return { refusal, check: await checkAfterKills({ home, effects, reports: binding }) }
   } finally {
     await life.kill()
@@ -60,11 +60,11 @@ export type DiskFull = { refusal: WorkerReport; check: Check }
 
 async function need(life: Life, what: string, from = 0): Promise<WorkerReport> {
   const line = await life.hears(what, { from, withinMs: 30_000 })
-  if (!line) throw new Error(`never "${what}": ${life.errors()}`)
+  if (!line) throw new Error(`the process never reported "${what}": ${life.errors()}`)
   return line
 }
 
-/** SQLite's own limit: the database may not grow by one page. */
+/** The page limit of SQLite: the database cannot grow. */
 export const byPages: Filling = {
   skip: false,
   prepare: () => () => {},
@@ -72,7 +72,7 @@ export const byPages: Filling = {
   makeRoom: (life) => life.order('make-room'),
 }
 
-/** No file of the process may grow beyond what the log has now. */
+/** A file size limit of the process: no file can grow beyond the current log. */
 export const byFileSize: Filling = {
   skip: missingProgram('prlimit'),
   prepare: () => () => {},
@@ -88,7 +88,7 @@ const limitFiles = (life: Life, size: string) =>
 
 const DISK_BYTES = 24 * 1024 * 1024
 
-/** A real file system with no room left. */
+/** A real file system without free space. */
 export const bySmallDisk: Filling = {
   skip: mayMount() ? false : 'mounting a small disk needs the rights of root',
   prepare(home) {
@@ -99,7 +99,7 @@ export const bySmallDisk: Filling = {
   makeRoom: (_, home) => rmSync(join(home, 'filler')),
 }
 
-/** Until the disk takes no more. */
+/** Writes until the disk is full. */
 function fillWith(file: string): void {
   try {
     writeFileSync(file, Buffer.alloc(DISK_BYTES))
@@ -109,10 +109,10 @@ function fillWith(file: string): void {
 }
 
 function mayMount(): boolean {
-  const place = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
-  const isAllowed = works('mount', '-t', 'tmpfs', '-o', 'size=65536', 'holdfast-lab', place)
-  if (isAllowed) execFileSync('umount', [place])
-  rmSync(place, { recursive: true })
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-mount-'))
+  const isAllowed = works('mount', '-t', 'tmpfs', '-o', 'size=65536', 'holdfast-lab', folder)
+  if (isAllowed) execFileSync('umount', [folder])
+  rmSync(folder, { recursive: true })
   return isAllowed
 }
 

@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * `through` passes everything on at once, `delay` later, `slow` a few bytes at a time. `half-open` swallows what either
- * side says while both believe the line is fine.
+ * `through` forwards at once, `delay` later, `slow` a few bytes at a time. `half-open` drops the data of both sides
+ * while both consider the connection open.
  */
 export type ProxyMode = 'through' | 'delay' | 'slow' | 'half-open'
 
 export type FaultProxy = {
   url: string
-  set(weather: ProxyMode): void
-  /** Cuts every line that is open now. New ones are taken. */
+  set(mode: ProxyMode): void
+  /** Cuts every open connection. New ones are accepted. */
   cut(): void
   close(): Promise<void>
 }
@@ -19,11 +19,11 @@ const DELAY_MS = 40
 const SLOW_BYTES = 512
 const SLOW_MS = 5
 
-/** Stands between a process and its server and spoils the line on demand. */
+/** A TCP proxy between a process and its server that injects connection faults on demand. */
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let weather: ProxyMode = 'through'
+  let mode: ProxyMode = 'through'
 
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
@@ -45,14 +45,14 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     }
   })
 
-  /** In order, whatever the weather was when a piece came in. */
+  /** Keeps the order of the data when the mode changes. */
   function carry(from: Socket, to: Socket) {
     let before: Promise<void> = Promise.resolve()
     return (data: Buffer) => {
-      // What was swallowed is gone: a line that lost bytes never passes bytes again.
-      if (weather === 'half-open') from.removeAllListeners('data').resume()
+      // A connection that lost bytes never forwards again.
+      if (mode === 'half-open') from.removeAllListeners('data').resume()
       else {
-        const now = weather
+        const now = mode
         before = before.then(() => DELIVERY[now](data, to))
       }
     }
@@ -65,7 +65,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   return {
     url: url.href,
     set(next) {
-      weather = next
+      mode = next
     },
     cut() {
       for (const socket of sockets) socket.destroy()

@@ -18,21 +18,21 @@ export type KillReport = {
   runs: number
   effects: number
   /**
-   * Milliseconds until every interrupted run moved again: on SQLite from the start of the next process, on PostgreSQL
-   * from the kill, with the lease that has to run out.
+   * Milliseconds until every interrupted run continued: on SQLite from the start of the next process, on PostgreSQL
+   * from the kill, including the expiry of the lease.
    */
   recoveries: number[]
   violations: string[]
-  /** How often a process died at the very call it was to die at. */
+  /** How often a process died at its chosen call. */
   struck: Record<string, number>
 }
 
-/** Homes that are killed side by side: while one starts, the other works. */
+/** Homes that are tested concurrently: while one process starts, the other works. */
 const HOMES = 2
 
 /**
- * Kills real processes on real files again and again, at exact calls of the ports and at random moments, then lets the
- * last life finish and compares what clients were told with what is there.
+ * Kills real processes on real files repeatedly, at exact calls of the ports and at random moments, then lets the last
+ * process finish and compares the responses of clients with the stored data.
  */
 export async function runKills({ kills, seed, database = 'sqlite' }: KillOptions): Promise<KillReport> {
   if (database === 'postgres') return runPostgresKills({ kills, seed })
@@ -68,7 +68,7 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
   const effects = join(home, 'effects.jsonl')
   const fraction = seededFraction(seed * 2)
   const nextMethod = newShuffledCycle(KILLABLE_METHODS, fraction)
-  const told: WorkerReport[] = []
+  const reports: WorkerReport[] = []
   const struck: Record<string, number> = {}
   const violations: string[] = []
   const begin = (life: number, killAt?: string) =>
@@ -77,7 +77,7 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
       effects,
       seed: seed * 10_000 + life,
       ...defined({ killAt: killAt || undefined }),
-      onReport: (line) => told.push(line),
+      onReport: (line) => reports.push(line),
     })
   try {
     for (let kill = 0; kill < kills; kill++) {
@@ -87,25 +87,25 @@ async function killHome({ kills, seed }: { kills: number; seed: number }): Promi
       if (died && way.type === 'at-call') struck[way.method] = (struck[way.method] ?? 0) + 1
       await life.kill()
       if (!life.isKilled() && !isAskedToStop(way))
-        violations.push(`kill ${kill} (${way.type}): a life ended by itself, ${life.ending()}`)
+        violations.push(`kill ${kill} (${way.type}): a process ended by itself, ${life.ending()}`)
     }
     const last = begin(kills)
     await last.hears('ready')
-    // On a busy machine every earlier life may have ended before it accepted anything.
-    if (!told.some(({ what }) => what === 'accepted')) await last.hears('accepted')
+    // On a busy machine every earlier process may have died before it accepted a message.
+    if (!reports.some(({ what }) => what === 'accepted')) await last.hears('accepted')
     last.order('drain')
-    if (!(await last.hears('idle'))) violations.push(`the last life did not come to rest, ${last.ending()}`)
+    if (!(await last.hears('idle'))) violations.push(`the last process did not become idle, ${last.ending()}`)
     await last.endsWithin(10_000)
     await last.kill()
-    const { violations: found, ...report } = await checkAfterKills({ home, effects, reports: told })
-    return { kills, struck, recoveries: recoveriesIn(told), ...report, violations: [...violations, ...found] }
+    const { violations: found, ...report } = await checkAfterKills({ home, effects, reports })
+    return { kills, struck, recoveries: recoveriesIn(reports), ...report, violations: [...violations, ...found] }
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
 }
 
-const recoveriesIn = (told: readonly WorkerReport[]): number[] =>
-  told.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
+const recoveriesIn = (reports: readonly WorkerReport[]): number[] =>
+  reports.flatMap((line) => (line.what === 'moving' && line.runs! > 0 ? [line.ms!] : []))
 
 function addCounts(one: Record<string, number>, other: Record<string, number>): Record<string, number> {
   const sum = { ...one }

@@ -4,10 +4,10 @@ import { textIn, type Witness, withoutDate } from './http-witness.ts'
 
 export type CheckedServer = { client: Letta; url: string; key: string }
 
-/** Everything a client was told over HTTP is still there, word for word, and a resume gives exactly the rest. */
+/** Everything a client received over HTTP is still stored, unchanged, and a resume gives exactly the rest. */
 export async function checkOverHttp(witness: Witness, server: CheckedServer): Promise<string[]> {
-  const { finished, readings, told, complaints } = witness
-  const runIds = new Set(told.flatMap(({ runId, next }) => [...(runId ? [runId] : []), ...(next ? [next] : [])]))
+  const { finished, readings, reports, complaints } = witness
+  const runIds = new Set(reports.flatMap(({ runId, next }) => [...(runId ? [runId] : []), ...(next ? [next] : [])]))
   const found = [...complaints]
   const finishedOf = Map.groupBy(finished, ({ runId }) => runId)
   const readingsOf = Map.groupBy(readings, ({ runId }) => runId)
@@ -15,7 +15,9 @@ export async function checkOverHttp(witness: Witness, server: CheckedServer): Pr
     const kept = await messagesOf(runId, server.client)
     for (const { otid, type, text } of finishedOf.get(runId) ?? [])
       if (kept.get(`${type} ${otid}`) !== text)
-        found.push(`${runId}: a client was told ${type} ${otid} ${text}, and it is ${kept.get(`${type} ${otid}`)}`)
+        found.push(
+          `${runId}: a client received ${type} ${otid} ${text}, and the stored one is ${kept.get(`${type} ${otid}`)}`,
+        )
     found.push(...(await checkStream(runId, { server, readings: readingsOf.get(runId) ?? [] })))
   }
   return found
@@ -46,21 +48,21 @@ async function checkStream(
 
   for (const { events } of readings)
     if (JSON.stringify(events) !== JSON.stringify(plain))
-      found.push(`${runId}: a reader was told ${JSON.stringify(events)}, and it is ${JSON.stringify(plain)}`)
+      found.push(`${runId}: a reader received ${JSON.stringify(events)}, and the stream has ${JSON.stringify(plain)}`)
 
   const middle = numbered[Math.floor(numbered.length / 2)]?.data.seq_id ?? 0
   const rest = (await streamOf(runId, middle, server)).filter(({ data }) => data.message_type !== 'ping')
   const expected = whole.filter(({ data }) => data.message_type !== 'ping' && !(data.seq_id <= middle && !isEnd(data)))
   if (JSON.stringify(rest) !== JSON.stringify(expected))
-    found.push(`${runId}: after ${middle} came ${JSON.stringify(rest)} instead of ${JSON.stringify(expected)}`)
+    found.push(`${runId}: a resume after ${middle} gave ${JSON.stringify(rest)} instead of ${JSON.stringify(expected)}`)
   return found
 }
 
-/** What ends a stream is told to whoever asks. */
+/** The end of a stream is sent on every resume. */
 const isEnd = ({ message_type }: WireValue): boolean =>
   ['stop_reason', 'usage_statistics', 'error_message'].includes(message_type)
 
-/** As it comes over the line, named events included, which the official client leaves out. */
+/** The raw events, including named events, which the official client skips. */
 async function streamOf(runId: string, after: number, { url, key }: CheckedServer): Promise<StreamedEvent[]> {
   const response = await fetch(`${url}/v1/runs/${runId}/stream`, {
     method: 'POST',

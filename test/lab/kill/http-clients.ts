@@ -9,97 +9,97 @@ export type HttpLoad = {
   url: string
   key: string
   seed: number
-  places: number
+  agents: number
   witness: Witness
   draining: AbortSignal
 }
 
 const SCENARIOS = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
-/** Ends of runs that did not fail. */
+/** Stop reasons of runs that did not fail. */
 const WELL = ['end_turn', 'requires_approval', 'cancelled']
-/** A client whose line was cut comes back soon, and not at once. */
+/** Pause before a client reconnects. */
 const PAUSE_MS = 20
-/** Long enough for the slowest recovery; after it, what was told is not there. */
+/** Longer than the slowest recovery; after it, the run counts as lost. */
 const TURN_TIMEOUT_MS = 60_000
 
-/** What became of a run, as its client knows it. */
+/** The end of a run, as its client knows it. */
 type Ending = { runId: string; reason: string }
-/** How one send ended: with the run's end, or with a run that failed. */
+/** One send, with what is known about its run. */
 type HttpTurn = { agentId: string; client: Letta; mode: Mode; body: Record<string, unknown>; key: string }
 
 /**
- * Applications that use the official client and do not care that the server dies: they repeat under the same otid what was
- * not answered, resume the streams they lost, and write down what they were told.
+ * Applications that use the official client while the server dies: they retry unanswered requests with the same otid,
+ * resume lost streams and record every response.
  */
 export async function runHttpClients(load: HttpLoad): Promise<void> {
   const { url, key, seed, witness, draining } = load
   const fraction = seededFraction(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
-  const tell = (what: string, value: object) => witness.told.push({ what, ...value })
-  // One attempt at a time, so that it is the harness that decides when to come back.
+  const report = (what: string, value: object) => witness.reports.push({ what, ...value })
+  // No retries of the client: the harness decides when to reconnect.
   const client = new Letta({ baseURL: url, apiKey: key, maxRetries: 0, timeout: 30_000 })
-  /** As applications are usually written: the client repeats by itself, and there is no otid. */
+  /** A typical application: the client retries by itself, without an otid. */
   const stubborn = new Letta({ baseURL: url, apiKey: key, maxRetries: 12, timeout: 30_000 })
 
   const cancels = new Map<string, Promise<void>>()
 
-  await Promise.all(Array.from({ length: load.places }, (_, place) => talk(place)))
+  await Promise.all(Array.from({ length: load.agents }, (_, index) => talk(index)))
   await Promise.all(cancels.values())
 
-  async function talk(place: number): Promise<void> {
+  async function talk(index: number): Promise<void> {
     const tools = ['once', 'again', 'guarded']
-    const made = { name: `lab ${seed} ${place}`, model: 'lab/model', tools, include_base_tools: false }
+    const made = { name: `lab ${seed} ${index}`, model: 'lab/model', tools, include_base_tools: false }
     const agent = await untilAnswered(() => client.agents.create(made))
     for (let turn = 0; !draining.aborted; turn++) {
-      const key = `${seed}-${place}-${turn}`
-      await say({ agentId: agent.id, key, mode: pick(MODES), wish: pick(SCENARIOS) })
+      const key = `${seed}-${index}-${turn}`
+      await say({ agentId: agent.id, key, mode: pick(MODES), scenario: pick(SCENARIOS) })
     }
   }
 
-  async function say({ agentId, key, mode, wish }: { agentId: string; key: string; mode: Mode; wish: string }) {
-    const content = `${key} ${wish}`
+  async function say({ agentId, key, mode, scenario }: { agentId: string; key: string; mode: Mode; scenario: string }) {
+    const content = `${key} ${scenario}`
     if (mode === 'blocking' && fraction() < 0.3) return sayStubbornly(agentId, content)
     const body = { messages: [{ role: 'user', content, otid: crypto.randomUUID() }] }
     const talk: HttpTurn = { agentId, client, mode, body, key }
     let ending = await follow(talk)
-    // A run that failed before its first answer is begun anew by whoever says it again; that is no second one.
+    // A repeated request restarts a run that failed before its first answer; that is not a duplicate.
     if (WELL.includes(ending.reason) && fraction() < 0.15) {
       const again = await follow({ ...talk, mode: pick(MODES) })
-      tell('repeated', { key, runId: ending.runId, next: again.runId })
+      report('repeated', { key, runId: ending.runId, next: again.runId })
     }
     while (ending.reason === 'requires_approval') {
       const { runId } = ending
-      // A cancel that is on its way takes the question back.
+      // A concurrent cancel withdraws the approval request.
       await cancels.get(runId)
       const approvals = await wordFor(agentId)
       if (approvals.length === 0) break
       ending = await follow({ ...talk, mode: pick(MODES), body: { messages: [{ type: 'approval', approvals }] } })
-      tell('answered', { runId, next: ending.runId })
+      report('answered', { runId, next: ending.runId })
     }
   }
 
-  /** A retry of the client itself finds its run by what it says alone; when it gives up, nobody knows. */
+  /** A retry of the client is matched by its content alone; after its last retry the outcome is unknown. */
   async function sayStubbornly(agentId: string, input: string): Promise<void> {
     try {
       const response: WireValue = await stubborn.agents.messages.create(agentId, { input })
       const runId = response.usage.run_ids[0]
-      tell('accepted', { key: input, runId })
+      report('accepted', { key: input, runId })
       witness.finished.push(...finishedIn(runId, response.messages))
     } catch (fault) {
       const failed = runThatFailed(fault)
-      if (failed) tell('accepted', { key: input, runId: failed })
+      if (failed) report('accepted', { key: input, runId: failed })
       else if (!isLost(fault)) throw fault
     }
     await untilQuiet(agentId)
   }
 
-  /** Says it until somebody knows how it ended. */
+  /** Sends until the end of the run is known. */
   async function follow(talk: HttpTurn): Promise<Ending> {
     const known: { runId?: string } = {}
     const accepted = (runId: string) => {
       if (known.runId === runId) return
-      if (known.runId) tell('repeated', { key: talk.key, runId: known.runId, next: runId })
-      else tell('accepted', { key: talk.key, runId })
+      if (known.runId) report('repeated', { key: talk.key, runId: known.runId, next: runId })
+      else report('accepted', { key: talk.key, runId })
       known.runId = runId
       if (fraction() < 0.15) cancels.set(runId, cancelSoon(talk.agentId, runId))
     }
@@ -140,9 +140,9 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
       case 'step stream':
       case 'token stream':
       case 'background': {
-        const wishes = { streaming: true, stream_tokens: mode !== 'step stream', background: mode === 'background' }
+        const streaming = { streaming: true, stream_tokens: mode !== 'step stream', background: mode === 'background' }
         return read({ accepted, known }, (tries) =>
-          client.agents.messages.create(agentId, { ...body, ...wishes } as never, retryOf(attempt + tries)),
+          client.agents.messages.create(agentId, { ...body, ...streaming } as never, retryOf(attempt + tries)),
         )
       }
     }
@@ -168,7 +168,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
           if (event.message_type === 'stop_reason') stops.push(event.stop_reason)
           else if (event.seq_id !== undefined && event.message_type !== 'ping') {
             if (event.seq_id <= (events.at(-1)?.seq_id ?? 0))
-              witness.complaints.push(`${known.runId}: ${event.seq_id} was told after ${events.at(-1).seq_id}`)
+              witness.complaints.push(`${known.runId}: ${event.seq_id} came after ${events.at(-1).seq_id}`)
             events.push(withoutDate(event))
           }
         }
@@ -177,19 +177,19 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
         if (failed) stops = ['error']
         else if (!isLost(fault)) throw fault
       }
-      if (stops.length > 1) witness.complaints.push(`${known.runId} was told to end ${stops.length} times`)
+      if (stops.length > 1) witness.complaints.push(`${known.runId} had ${stops.length} ends`)
       if (stops[0] && known.runId) {
         witness.readings.push({ runId: known.runId, events })
-        if (stops[0] !== 'error') tell('watched', { runId: known.runId, reason: stops[0] })
+        if (stops[0] !== 'error') report('watched', { runId: known.runId, reason: stops[0] })
         if (stops[0] === 'end_turn') witness.finished.push(...finishedIn(known.runId, lastsOf(events)))
         return { runId: known.runId, reason: stops[0] }
       }
       await sleep(PAUSE_MS)
     }
-    throw new Error(`the stream of ${known.runId ?? 'nobody'} did not end within ${TURN_TIMEOUT_MS} ms`)
+    throw new Error(`the stream of ${known.runId ?? 'an unknown run'} did not end within ${TURN_TIMEOUT_MS} ms`)
   }
 
-  /** The last message of a finished run, and every result: whatever was taken back came before them. */
+  /** The last message of a finished run and every tool result: reset text comes before them. */
   function lastsOf(events: readonly WireValue[]): WireValue[] {
     const { messages } = replyOf([...events])
     return messages.filter(
@@ -200,8 +200,8 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
   async function cancelSoon(agentId: string, runId: string): Promise<void> {
     await sleep(fraction() * 30)
     try {
-      const told = await client.agents.messages.cancel(agentId, { run_ids: [runId] })
-      if (told[runId] === 'cancelled') tell('cancelled', { runId })
+      const statuses = await client.agents.messages.cancel(agentId, { run_ids: [runId] })
+      if (statuses[runId] === 'cancelled') report('cancelled', { runId })
     } catch (fault) {
       if (!isLost(fault) && !(fault instanceof APIError && fault.status === 409)) throw fault
     }
@@ -231,7 +231,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
     }
   }
 
-  /** Nothing goes on or waits in the conversation of this agent, so that the next turn is not refused. */
+  /** Waits until no run is active or waiting in the conversation, so that the next turn is not refused. */
   async function untilQuiet(agentId: string): Promise<void> {
     for (;;) {
       const approvals = await wordFor(agentId)
@@ -247,10 +247,10 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
   }
 }
 
-/** What the client itself sends with a retry: a run that failed is then told again, and not begun anew. */
+/** The header of a client retry: a failed run is then returned and not restarted. */
 const retryOf = (attempt: number) => (attempt > 0 ? { headers: { 'x-stainless-retry-count': String(attempt) } } : {})
 
-/** Repeats what may be repeated until the server is back. */
+/** Retries until the server is back. */
 export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (const until = Date.now() + TURN_TIMEOUT_MS; ; ) {
     try {
@@ -262,7 +262,7 @@ export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The line was cut, or the server says that it is stopping: nobody knows what became of it. */
+/** The connection was cut, or the server is shutting down: the outcome is unknown. */
 function isLost(fault: unknown): boolean {
   if (fault instanceof APIError) {
     const isTold = fault.status !== undefined || (fault.error as WireValue)?.message_type === 'error_message'
@@ -271,10 +271,10 @@ function isLost(fault: unknown): boolean {
   return fault instanceof TypeError || (fault as { name?: string }).name === 'AbortError'
 }
 
-/** The run that failed for good, where that is what the fault says. */
+/** The run that failed, if the error reports one. */
 function runThatFailed(fault: unknown): string | undefined {
   if (!(fault instanceof APIError)) return undefined
-  const told = fault.error as WireValue
-  const isEnd = told?.message_type === 'error_message' || (told?.stop_reason !== undefined && told.run_id !== undefined)
-  return isEnd ? told.run_id : undefined
+  const body = fault.error as WireValue
+  const isEnd = body?.message_type === 'error_message' || (body?.stop_reason !== undefined && body.run_id !== undefined)
+  return isEnd ? body.run_id : undefined
 }

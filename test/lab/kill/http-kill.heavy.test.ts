@@ -4,7 +4,7 @@ import { runKillsOverHttp } from './harness.ts'
 
 const KILLS = Number(process.env.KILLS ?? 12)
 
-test(`a server killed ${KILLS} times under the official client loses nothing it told, doubles nothing, and resumes exactly`, {
+test(`a server killed ${KILLS} times under the official client loses and repeats nothing, and resumes exactly`, {
   timeout: 600_000,
 }, async () => {
   const report = await runKillsOverHttp({ kills: KILLS, seed: Number(process.env.SEED ?? 1) })

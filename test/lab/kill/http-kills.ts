@@ -18,11 +18,11 @@ import { type Life, startLife } from './life.ts'
 
 const WORKER = fileURLToPath(new URL('./http-worker.ts', import.meta.url))
 const KEY = 'the-key-of-the-kill-harness-is-long-enough'
-const PLACES = 6
+const AGENTS = 6
 
 export type HttpKills = { kills: number; seed: number; databaseUrl?: string }
 
-/** On a PostgreSQL of its own; what a dead server held waits there until its lease has run out. */
+/** On its own PostgreSQL, where the runs of a dead server wait until its lease expires. */
 export async function runHttpKillsOnPostgres(options: Omit<HttpKills, 'databaseUrl'>): Promise<KillReport> {
   const database = await startPostgres()
   if ('skip' in database) throw new Error(database.skip)
@@ -34,8 +34,8 @@ export async function runHttpKillsOnPostgres(options: Omit<HttpKills, 'databaseU
 }
 
 /**
- * Kills a server process again and again while applications talk to it with the official client in all five ways of
- * sending. The applications live here and outlive it; what they were told is compared with what is there in the end.
+ * Kills a server process repeatedly while applications use it with the official client in all five ways of sending. The
+ * applications run here and survive it; at the end their responses are compared with the stored data.
  */
 export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Promise<KillReport> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-http-kill-'))
@@ -65,7 +65,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
     const url = (await life.hears('ready'))?.url
     if (!url) throw new Error(`the server did not start: ${life.errors()}`)
     port = Number(new URL(url).port)
-    const talking = runHttpClients({ url, key: KEY, seed, places: PLACES, witness, draining: draining.signal }).then(
+    const talking = runHttpClients({ url, key: KEY, seed, agents: AGENTS, witness, draining: draining.signal }).then(
       () => [],
       (fault: Error) => [`a client gave up: ${fault.message}`],
     )
@@ -89,7 +89,7 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
     life.order('stop')
     if (!(await life.endsWithin(15_000))) violations.push(`the last server did not stop: ${life.errors()}`)
     await life.kill()
-    const parts = { home, effects, reports: witness.told, ...defined({ databaseUrl: databaseUrl || undefined }) }
+    const parts = { home, effects, reports: witness.reports, ...defined({ databaseUrl: databaseUrl || undefined }) }
     const { violations: found, ...report } = await checkAfterKills(parts)
     return { kills, struck, recoveries, ...report, violations: [...violations, ...found] }
   } finally {
@@ -99,15 +99,15 @@ export async function runHttpKills({ kills, seed, databaseUrl }: HttpKills): Pro
   }
 }
 
-/** A server that is killed has no bugs to report; one that reports them has. */
+/** A killed server reports no errors; any reported error is a bug. */
 const faultsIn = (life: Life): string[] => {
   const said = life.errors()
   return said.includes('fault: ') ? [`a server reported: ${said}`] : []
 }
 
-/** On a busy machine every life but the last may have ended before a client was answered. */
-async function untilAccepted({ told }: Witness, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !told.some(({ what }) => what === 'accepted')) await sleep(20)
+/** On a busy machine every server but the last may die before it answers a client. */
+async function untilAccepted({ reports }: Witness, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !reports.some(({ what }) => what === 'accepted')) await sleep(20)
 }
 
 async function untilIdle(client: Letta): Promise<void> {

@@ -1,22 +1,22 @@
 import type { WireValue } from '../../http/send-modes.ts'
 import type { WorkerReport } from './check.ts'
 
-/** A message as a client was told it, whole: it must be in the history, word for word. */
+/** A complete message that a client received: it must be in the history unchanged. */
 export type Finished = { runId: string; otid: string; type: string; text: string }
 
-/** What the clients of all lives were told, kept outside of them. */
+/** Responses that the clients of all lives received. */
 export type Witness = {
-  told: WorkerReport[]
+  reports: WorkerReport[]
   finished: Finished[]
-  /** Everything with a number that a reader of this run was told, in the order it was told. */
+  /** The numbered events that a reader of this run received, in order. */
   readings: { runId: string; events: WireValue[] }[]
-  /** What a client must never be told. */
+  /** Responses that a client must never receive. */
   complaints: string[]
 }
 
-export const newWitness = (): Witness => ({ told: [], finished: [], readings: [], complaints: [] })
+export const newWitness = (): Witness => ({ reports: [], finished: [], readings: [], complaints: [] })
 
-/** Dates are when it was told, not what was told. */
+/** Removes the date, which differs between deliveries. */
 export const withoutDate = ({ date: _, ...event }: WireValue): WireValue => event
 
 const TEXTS: Record<string, (message: WireValue) => string> = {
@@ -27,7 +27,7 @@ const TEXTS: Record<string, (message: WireValue) => string> = {
   tool_return_message: ({ tool_returns }) => JSON.stringify(tool_returns),
 }
 
-/** The content of a message, whichever kind it is; nothing for kinds that have none. */
+/** The content of a message of any kind; undefined for kinds without content. */
 export const textIn = (message: WireValue): string | undefined => TEXTS[message.message_type]?.(message)
 
 export const finishedIn = (runId: string, messages: readonly WireValue[]): Finished[] =>

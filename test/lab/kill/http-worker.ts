@@ -10,13 +10,13 @@ import { killScript } from './script.ts'
 import { killTools } from './tools.ts'
 
 /**
- * One life of the server that the kill harness kills: a home with the harness's tools and model, served over HTTP. Its
- * clients live in the parent and outlive it.
+ * One life of the server that the kill harness kills: a home with the tools and the model of the harness, served over
+ * HTTP. Its clients run in the parent and survive it.
  */
 const { HOLDFAST_HOME: home, KILL_AT, KILL_EFFECTS, KILL_PORT = '0', KILL_KEY } = process.env
 if (!home || !KILL_EFFECTS || !KILL_KEY) throw new Error('the kill harness sets HOLDFAST_HOME, KILL_EFFECTS, KILL_KEY')
 
-const tell = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
+const report = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
 const trap = newTrap(KILL_AT ? parseKillPoint(KILL_AT) : undefined)
 tapDatabases(trap)
 const recovery = watchRecovery()
@@ -47,5 +47,5 @@ createInterface({ input: process.stdin }).on('line', (order) => {
     .then(() => app.close())
     .then(flushAndExit)
 })
-tell('ready', { url: server.url })
-void recovery.moving().then((moved) => tell('moving', moved))
+report('ready', { url: server.url })
+void recovery.moving().then((moved) => report('moving', moved))

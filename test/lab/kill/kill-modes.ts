@@ -1,7 +1,7 @@
 import { chooseKillPoint } from './kill-point.ts'
 import type { Life } from './life.ts'
 
-/** How a life ends; `ms` is how long it is left alone first. */
+/** How a process is ended; `ms` is the time before that. */
 export type KillMode =
   | { type: 'at-call'; method: string; killAt: string }
   | { type: 'early' | 'late' | 'stopped'; ms: number }
@@ -17,7 +17,7 @@ export function chooseKillMode(fraction: () => number, nextMethod: () => string)
   return { type: 'late', ms: fraction() * 200 }
 }
 
-/** Each resolves with whether the life ended before we had to end it. */
+/** Each resolves with whether the process ended before the harness killed it. */
 export const KILL_MODES: Record<KillMode['type'], (life: Life, way: KillMode) => Promise<boolean>> = {
   async 'at-call'(life, way) {
     await life.hears('ready')
@@ -27,9 +27,9 @@ export const KILL_MODES: Record<KillMode['type'], (life: Life, way: KillMode) =>
     }
     return life.endsWithin(400)
   },
-  // Perhaps in the middle of its own recovery: a death of whoever recovers is recovered too.
+  // Possibly during its own recovery: a death during recovery must be recovered, too.
   early: (life, way) => life.endsWithin(msOf(way)),
-  // Not before it recovered, so that a slow recovery is measured and not cut off.
+  // Not before it recovered, so that a slow recovery is measured.
   async late(life, way) {
     await life.hears('moving')
     return life.endsWithin(msOf(way))
@@ -42,13 +42,13 @@ export const KILL_MODES: Record<KillMode['type'], (life: Life, way: KillMode) =>
   },
 }
 
-/** Who was asked to stop may be done before it is killed. */
+/** A process that received a stop command may exit before it is killed. */
 export const isAskedToStop = (way: KillMode): boolean =>
   way.type === 'stopped' || (way.type === 'at-call' && way.method === 'runs.handBack')
 
 const msOf = (way: KillMode): number => (way.type === 'at-call' ? 0 : way.ms)
 
-/** Every method is struck before one is struck again. */
+/** Every method is used once before one is used again. */
 export function newShuffledCycle<T>(items: readonly T[], fraction: () => number): () => T {
   let left: T[] = []
   return () => {

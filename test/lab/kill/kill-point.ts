@@ -5,7 +5,7 @@ import type { Store } from '../../../src/ports/store.ts'
 /** `events.append:7:before`: die at the seventh call of that method, before or after it has done its work. */
 export type KillPoint = { method: string; count: number; side: 'before' | 'after' }
 
-/** Every call at which a death may matter, and how many of them a short life makes. */
+/** Calls at which a death may matter, with their usual number in a short life. */
 const CALLS_IN_A_LIFE: Record<string, number> = {
   'events.append': 60,
   'events.read': 6,
@@ -35,7 +35,7 @@ export function parseKillPoint(text: string): KillPoint {
   return { method, count: Number(count), side }
 }
 
-/** Ends the whole process, as kill -9 does, at one exact call. Without a point it lets everything pass. */
+/** Kills the process, as kill -9 does, at one exact call. Without a kill point it does nothing. */
 export type Trap = {
   enter(method: string): Crossing
   around<T>(method: string, work: () => Promise<T>): Promise<T>
@@ -61,7 +61,7 @@ export function newTrap(point: KillPoint | undefined): Trap {
   }
 }
 
-/** A store whose calls go through the trap. */
+/** A store whose calls pass through the trap. */
 export function trappedStore(store: Store, trap: Trap): Store {
   const trapped = <Room extends object>(name: string, room: Room): Room => {
     const methods = Object.entries(room).map(([method, work]) => {
@@ -80,7 +80,7 @@ export function trappedStore(store: Store, trap: Trap): Store {
   }
 }
 
-/** A model whose parts go through the trap one by one. */
+/** A model whose parts pass through the trap one by one. */
 export const trappedModel = (model: ModelProvider, trap: Trap): ModelProvider => ({
   async *stream(request, options): AsyncGenerator<Part> {
     for await (const part of model.stream(request, options)) {

@@ -5,7 +5,7 @@ import { defined } from '../../../src/core/defined.ts'
 import type { WorkerReport } from './check.ts'
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
-/** Thousands of starts from source: what one life has stripped and compiled, the next finds, as with the command itself. */
+/** Compile cache shared by thousands of starts from source. */
 const COMPILED = fileURLToPath(new URL('../../../node_modules/.cache/holdfast-tests', import.meta.url))
 const REPORT_TIMEOUT_MS = 90_000
 
@@ -18,7 +18,7 @@ export type LifeOptions = {
   conversations?: number
   ownConversations?: number
   durability?: 'strict' | 'relaxed'
-  /** Another program than the usual worker, and what only it needs to know. */
+  /** Another worker script, with its environment. */
   worker?: string
   environment?: Record<string, string>
   onReport(line: WorkerReport): void
@@ -26,7 +26,7 @@ export type LifeOptions = {
 
 export type Life = ReturnType<typeof startLife>
 
-/** One process under the parent's eyes. What it tells is kept, so that a condition can be waited for at any time. */
+/** Starts one worker process. Its reports are kept, so that a caller can wait for a past one, too. */
 export function startLife(options: LifeOptions) {
   const child: ChildProcess = spawn(process.execPath, [options.worker ?? WORKER], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -40,7 +40,7 @@ export function startLife(options: LifeOptions) {
     errors = (errors + text).slice(-4_000)
   })
   child.stdin!.on('error', () => {
-    // It died before it could be told: that is the point of the harness.
+    // The process died before it read the command, as intended.
   })
   createInterface({ input: child.stdout! }).on('line', (text) => {
     const line = parseReport(text)
@@ -60,11 +60,11 @@ export function startLife(options: LifeOptions) {
     exited,
     pid: () => child.pid!,
     isOver: () => isOver,
-    /** By its own hand or ours, and not by a bug. */
+    /** Killed at its kill point or by the harness, and not by a bug. */
     isKilled: () => child.signalCode === 'SIGKILL',
-    /** How it ended, and its last words. */
-    ending: () => `with ${child.signalCode ?? child.exitCode}: ${errors || 'it said nothing'}`,
-    /** The line, heard before or from now on; undefined if it died or the time was up first. */
+    /** Exit code or signal, with the last output on stderr. */
+    ending: () => `with ${child.signalCode ?? child.exitCode}: ${errors || 'no output'}`,
+    /** The report, past or future; undefined if the process ended or the time is up. */
     async hears(what: string, { withinMs = REPORT_TIMEOUT_MS, from = 0 } = {}): Promise<WorkerReport | undefined> {
       const known = heard.slice(from).find((line) => line.what === what)
       if (known) return known
@@ -78,7 +78,7 @@ export function startLife(options: LifeOptions) {
       listeners.delete(listen)
       return line
     },
-    /** For `hears({ from })`: only what is told after this moment. */
+    /** For `hears({ from })`: only reports after this moment. */
     now: () => heard.length,
     async endsWithin(ms: number): Promise<boolean> {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -114,7 +114,7 @@ function environmentOf(options: LifeOptions): Record<string, string> {
   }
 }
 
-/** The last line of a killed process may be half a line. */
+/** The last line of a killed process may be incomplete. */
 function parseReport(line: string): WorkerReport | undefined {
   try {
     return JSON.parse(line) as WorkerReport

@@ -18,9 +18,9 @@ const probe = await startPostgres()
 const skip = 'skip' in probe ? probe.skip : false
 if (!('skip' in probe)) await probe.stop()
 
-// Side by side: most of the time they wait for a lease to run out.
+// Concurrent: most of the time the tests wait for a lease to expire.
 suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 600_000 }, () => {
-  test(`${KILLS} kills lose, double and wedge nothing, and the other process goes on in time`, async () => {
+  test(`${KILLS} kills lose and repeat nothing, leave nothing stuck, and the other process takes over in time`, async () => {
     const report = await runKills({ kills: KILLS, seed: SEED, database: 'postgres' })
     assert.deepEqual(report.violations, [])
     assert.ok(report.accepted > 0, 'the load was there')
@@ -28,10 +28,10 @@ suite('two processes on one PostgreSQL', { skip, concurrency: true, timeout: 600
     assert.ok(Math.max(...report.recoveries) < TAKEOVER_MS, `slowest takeover: ${Math.max(...report.recoveries)} ms`)
   })
 
-  test('a process that was paused longer than its lease writes not one row of a run it lost', () =>
-    passes(pauseLongerThanTheLease))
+  test('a process paused longer than its lease writes no row of a run it lost', () => passes(pauseLongerThanTheLease))
 
-  test('a line that is late, slow, cut and half open loses, doubles and wedges nothing', () => passes(spoilTheLine))
+  test('a late, slow, cut and half-open connection loses nothing, repeats nothing and leaves nothing stuck', () =>
+    passes(spoilTheLine))
 })
 
 test('a crash of PostgreSQL under load loses no run and gives no chunk number two contents', {

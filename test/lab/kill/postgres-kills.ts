@@ -6,12 +6,12 @@ import type { KillReport } from './harness.ts'
 import { chooseKillPoint, KILLABLE_METHODS } from './kill-point.ts'
 import type { Life } from './life.ts'
 
-/** What a process on another machine may take to go on with what a dead one held. */
+/** Maximum time for another process to take over the runs of a dead one. */
 export const TAKEOVER_MS = LEASE_MS + 2_000
-/** After this it is not slow but stuck. */
+/** A takeover that takes longer counts as stuck. */
 const STUCK_MS = 3 * LEASE_MS
 
-/** Two processes share the work on one PostgreSQL; one is killed, at a call or at random, while the other goes on. */
+/** Two processes share one PostgreSQL database; one is killed, at a call or at random, while the other continues. */
 export async function runPostgresKills({ kills, seed }: { kills: number; seed: number }): Promise<KillReport> {
   const server = await startPostgres()
   if ('skip' in server) throw new Error(server.skip)
@@ -27,7 +27,7 @@ async function killOneOfTwo(cluster: Cluster, { kills, seed }: { kills: number; 
   const struck: Record<string, number> = {}
   const takeovers: Promise<number | undefined>[] = []
   const violations: string[] = []
-  /** Measured from the moment of death: what it held is asked for at once. */
+  /** Measured from the death: the held runs are read immediately. */
   const bury = async (victim: Life) => {
     await victim.kill()
     if (!victim.isKilled()) violations.push(`a process ended by itself: ${victim.errors()}`)
@@ -36,20 +36,20 @@ async function killOneOfTwo(cluster: Cluster, { kills, seed }: { kills: number; 
   const pair = [await ready(cluster.start(0)), await ready(cluster.start(1))]
 
   for (let kill = 0; kill < kills; kill++) {
-    const place = Math.floor(fraction() * 2)
-    await pair[place]!.endsWithin(20 + fraction() * 300)
-    await bury(pair[place]!)
+    const index = Math.floor(fraction() * 2)
+    await pair[index]!.endsWithin(20 + fraction() * 300)
+    await bury(pair[index]!)
 
-    // Every second death is one at a call: the next process comes only to die there, if it gets to it.
+    // Every second kill is at a call: the next process dies there, if it reaches the call.
     if (fraction() < 0.5 && kill + 1 < kills) {
       const method = KILLABLE_METHODS[Math.floor(fraction() * KILLABLE_METHODS.length)]!
-      const doomed = cluster.start(place, { killAt: chooseKillPoint(method, fraction) })
+      const doomed = cluster.start(index, { killAt: chooseKillPoint(method, fraction) })
       await doomed.hears('ready')
       if (await doomed.endsWithin(400)) struck[method] = (struck[method] ?? 0) + 1
       await bury(doomed)
       kill++
     }
-    pair[place] = await ready(cluster.start(place))
+    pair[index] = await ready(cluster.start(index))
   }
   const times = await Promise.all(takeovers)
   const { violations: found, ...report } = await cluster.finish()
@@ -58,7 +58,7 @@ async function killOneOfTwo(cluster: Cluster, { kills, seed }: { kills: number; 
   return { kills, struck, recoveries, ...report, violations: [...violations, ...stuck, ...found] }
 }
 
-/** Runs that died before are recovered one at a time, so only those of this death are measured. */
+/** Runs with earlier deaths are recovered one at a time, so only the runs of this death are measured. */
 async function measured(cluster: Cluster, held: readonly HeldRun[]): Promise<number | undefined> {
   const fresh = held.filter(({ deaths }) => deaths === 0)
   return fresh.length === 0 ? 0 : cluster.takenOver(fresh, STUCK_MS)

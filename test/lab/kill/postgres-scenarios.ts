@@ -7,14 +7,14 @@ import { startFaultProxy } from './fault-proxy.ts'
 import type { Life } from './life.ts'
 
 export type Scenario = { databaseUrl: string; seed: number }
-/** `takeoverMs` is from the moment the other process fell silent. */
+/** `takeoverMs` counts from the moment the other process stopped. */
 export type Outcome = Check & { takeoverMs?: number }
 
 const STUCK_MS = 3 * LEASE_MS
 
 /**
- * A process is stopped in the middle of its runs for longer than its lease, another one takes them over, and then it
- * wakes up and believes that no time has passed.
+ * A process is paused during its runs for longer than its lease, another one takes them over, and then the first one
+ * resumes as if no time had passed.
  */
 export const pauseLongerThanTheLease = (scenario: Scenario): Promise<Outcome> =>
   withCluster(scenario, async (cluster) => {
@@ -29,14 +29,14 @@ export const pauseLongerThanTheLease = (scenario: Scenario): Promise<Outcome> =>
       ...check,
       ...defined({ takeoverMs }),
       violations: [
-        ...(takeoverMs === undefined ? [`nobody took the runs of a stopped process over within ${STUCK_MS} ms`] : []),
-        ...(isFine ? [] : [`the process that woke up does not work: ${sleeper.errors()}`]),
+        ...(takeoverMs === undefined ? [`the runs of a paused process were not taken over within ${STUCK_MS} ms`] : []),
+        ...(isFine ? [] : [`the resumed process does not work: ${sleeper.errors()}`]),
         ...check.violations,
       ],
     }
   })
 
-/** PostgreSQL dies under load as in a power cut and comes back on the same data. */
+/** PostgreSQL crashes under load as in a power loss and restarts on the same data. */
 export const restartPostgres = (
   scenario: Scenario,
   server: Pick<PostgresServer, 'crash' | 'restart'>,
@@ -45,7 +45,7 @@ export const restartPostgres = (
     const pair = Object.values(await startPair(cluster))
     const from = pair.map((life) => life.now())
     await server.crash()
-    // While it is away both are refused, and say so.
+    // Both processes report refused writes while PostgreSQL is down.
     await Promise.all(pair.map((life, index) => life.hears('refused', { from: from[index]! })))
     await server.restart()
     const silent = await withoutProgress(pair)
@@ -53,15 +53,15 @@ export const restartPostgres = (
     return { ...check, violations: [...silent, ...check.violations] }
   })
 
-/** One of two processes reaches PostgreSQL over a line that is late, slow, cut and at last half open. */
+/** One of two processes uses a connection to PostgreSQL that is late, slow, cut and finally half open. */
 export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
   withCluster(scenario, async (cluster) => {
     const proxy = await startFaultProxy(scenario.databaseUrl)
     try {
       const { sleeper: far } = await startPair(cluster, proxy.url)
       const silent: string[] = []
-      for (const weather of ['delay', 'slow', 'through'] as const) {
-        proxy.set(weather)
+      for (const mode of ['delay', 'slow', 'through'] as const) {
+        proxy.set(mode)
         for (let cut = 0; cut < 2; cut++) {
           silent.push(...(await withoutProgress([far])))
           proxy.cut()
@@ -71,7 +71,7 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
 
       proxy.set('half-open')
       let held = await cluster.heldBy(far)
-      // It held nothing at that very moment: mend the line and try again, or there is nothing to take over.
+      // It held no runs at that moment: restore the connection and try again.
       while (held.length === 0) {
         proxy.set('through')
         proxy.cut()
@@ -84,7 +84,7 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
       proxy.cut()
       silent.push(...(await withoutProgress([far])))
       const check = await cluster.finish()
-      const stuck = takeoverMs === undefined ? [`nobody took over behind a half-open line within ${STUCK_MS} ms`] : []
+      const stuck = takeoverMs === undefined ? [`no takeover behind a half-open connection within ${STUCK_MS} ms`] : []
       return {
         ...check,
         ...defined({ takeoverMs }),
@@ -105,7 +105,7 @@ async function startPair(cluster: Cluster, url?: string): Promise<{ sleeper: Lif
   return { sleeper, other }
 }
 
-/** Stops it while it holds runs; if it holds none at that very moment it is let go and stopped again. */
+/** Pauses a process while it holds runs; retries until it holds some. */
 async function pauseInTheMiddle(life: Life, cluster: Cluster) {
   for (;;) {
     life.pause()
@@ -117,7 +117,7 @@ async function pauseInTheMiddle(life: Life, cluster: Cluster) {
   }
 }
 
-/** Each must take one more message in and show one more run to its end. */
+/** Each process must accept one more message and finish one more run. */
 async function withoutProgress(lives: readonly Life[]): Promise<string[]> {
   const silent = await Promise.all(
     lives.map(async (life) => {

@@ -5,21 +5,21 @@ import type { Run } from '../../../src/core/run.ts'
 import { StorageError } from '../../../src/ports/storage-error.ts'
 import type { Store } from '../../../src/ports/store.ts'
 
-/** How many runs the former life left in the middle, and how long after the start of this process all went on. */
+/** How many runs the previous process left unfinished, and the time until all of them continued. */
 export type Moved = {
   runs: number
   ms: number
-  /** When the engine began, for whoever wants to know what the start of the process itself took. */
+  /** When the engine started: the difference is the start of the process itself. */
   openedMs: number
-  /** The run that moved last, and how often it had lost its process before. */
+  /** The run that continued last, with its earlier deaths. */
   slowest?: { id: string; deaths: number }
 }
 
 const POLL_MS = 5
 
 /**
- * Measures recovery from inside. A run moves again when its log has an event the former life did not write and that is
- * more than the note of its death.
+ * Measures recovery from inside. A run continues when its log has an event of this process other than the record of the
+ * death.
  */
 export function watchRecovery(): { watch(store: Store): Store; moving(): Promise<Moved> } {
   const found = Promise.withResolvers<{ store: Store; interrupted: Run[]; openedMs: number }>()
@@ -29,7 +29,7 @@ export function watchRecovery(): { watch(store: Store): Store; moving(): Promise
       ...store,
       workers: {
         ...store.workers,
-        // The first thing an engine does, before it takes anything over.
+        // The first call of an engine, before it takes over any run.
         async beat(workerId, leaseMs) {
           if (isFirst) {
             isFirst = false
@@ -62,7 +62,7 @@ async function stillIn(store: Store, runs: Run[]): Promise<Run[]> {
     const now = await Promise.all(runs.map((run) => store.runs.getAnywhere(run.id)))
     return runs.filter((before, index) => isStill(before, now[index]))
   } catch (problem) {
-    // Nobody can say while the store is away.
+    // Unknown while the store is unavailable.
     if (!(problem instanceof StorageError)) throw problem
     return runs
   }

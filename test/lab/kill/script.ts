@@ -8,28 +8,28 @@ const call = (index: number, tool: string, input: string): Part[] => [
   { type: 'call-delta', index, json: input },
 ]
 
-const answerOf = (wish: string, step: number): Part[] => {
-  const input = JSON.stringify({ wish, step })
-  if (step === 0 && wish.endsWith('tools')) return [...call(0, 'once', input), ...call(1, 'again', input)]
-  if (step === 0 && wish.endsWith('parallel'))
-    return [0, 1, 2].flatMap((index) => call(index, 'again', JSON.stringify({ wish, index })))
-  if (step === 0 && wish.endsWith('guarded')) return [...call(0, 'guarded', input), ...call(1, 'again', input)]
-  if (step === 1 && wish.endsWith('tools')) return call(0, 'once', input)
-  const words = wish.endsWith('long') ? 60 : 6
-  return Array.from({ length: words }, (_, index): Part => ({ type: 'text-delta', text: `${wish}:${index} ` }))
+const answerOf = (scenario: string, step: number): Part[] => {
+  const input = JSON.stringify({ wish: scenario, step })
+  if (step === 0 && scenario.endsWith('tools')) return [...call(0, 'once', input), ...call(1, 'again', input)]
+  if (step === 0 && scenario.endsWith('parallel'))
+    return [0, 1, 2].flatMap((index) => call(index, 'again', JSON.stringify({ wish: scenario, index })))
+  if (step === 0 && scenario.endsWith('guarded')) return [...call(0, 'guarded', input), ...call(1, 'again', input)]
+  if (step === 1 && scenario.endsWith('tools')) return call(0, 'once', input)
+  const words = scenario.endsWith('long') ? 60 : 6
+  return Array.from({ length: words }, (_, index): Part => ({ type: 'text-delta', text: `${scenario}:${index} ` }))
 }
 
-/** What the model of the kill harness says: a function of the request alone, so every life of the process agrees. */
+/** The model of the kill harness: a pure function of the request, so that every life gives the same answer. */
 export const killScript: ModelProvider = {
   async *stream(request: ModelRequest, { signal }): AsyncGenerator<Part> {
-    const wish = scenarioOf(request)
+    const scenario = scenarioOf(request)
     const steps = sinceInput(request.messages).filter((body) => body.role === 'assistant').length
-    if (wish.endsWith('fail')) {
+    if (scenario.endsWith('fail')) {
       yield { type: 'text-delta', text: 'this will fail' }
       yield { type: 'failure', failure: { kind: 'auth-rejected', detail: 'the lab revoked it' } }
       return
     }
-    const parts = answerOf(wish, steps)
+    const parts = answerOf(scenario, steps)
     for (const part of parts) {
       if (signal.aborted) return
       yield part

@@ -3,7 +3,7 @@ import { defineTool, success } from '../../../src/tools/define-tool.ts'
 import type { Trap } from './kill-point.ts'
 
 /**
- * Tools whose effects are counted outside the process, one line each, so that the parent can see what really happened.
+ * Tools whose effects are recorded outside the process, one line each, so that the parent sees every effect.
  * `record` must have written its line before it returns.
  */
 export function killTools(record: (line: string) => void, trap?: Trap): Tool[] {

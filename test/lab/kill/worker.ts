@@ -11,7 +11,7 @@ import { killTools } from './tools.ts'
 
 /**
  * One life of the process that the kill harness kills: it runs agents on a real home, sends, cancels, approves and
- * watches, and writes to its parent what it was told. The parent decides when it dies.
+ * watches, and reports every response to its parent. The parent decides when it dies.
  */
 const {
   HOLDFAST_HOME: home,
@@ -23,7 +23,7 @@ const {
 } = process.env
 if (!home || !KILL_EFFECTS) throw new Error('the kill harness sets HOLDFAST_HOME and KILL_EFFECTS')
 
-const tell = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
+const send = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
 const trap = newTrap(KILL_AT ? parseKillPoint(KILL_AT) : undefined)
 const tap = tapDatabases(trap)
 const recovery = watchRecovery()
@@ -49,16 +49,16 @@ const orders: Record<string, () => void> = {
 }
 createInterface({ input: process.stdin }).on('line', (order) => orders[order]?.())
 
-tell('started', { workerId: app.context.engine!.workerId })
-void recovery.moving().then((moved) => tell('moving', moved))
+send('started', { workerId: app.context.engine!.workerId })
+void recovery.moving().then((moved) => send('moving', moved))
 await runClientsUntilDrained(app.context, {
   seed: Number(KILL_SEED),
   conversations: Number(KILL_PLACES),
   ownConversations: Number(KILL_OWN_PLACES),
   draining: draining.signal,
-  report: tell,
+  report: send,
 }).catch((problem) => {
-  // The clients of a process that closes its store under them may say what they like.
+  // Errors of clients are expected while the process closes its store.
   if (!isStopping) throw problem
   return stopping.promise
 })

@@ -5,21 +5,21 @@ import { type PlantedBug, plant } from './plant.ts'
 /** A planted bug must be found within this many seeds. */
 export const HUNT_SEEDS = 200
 
-/** A bug may make the simulator go round in circles without time passing: that is found, too. */
+/** A bug may make the simulator loop forever at one virtual moment: a silent worker counts as found. */
 const SILENCE_MS = 20_000
 
 export type HuntResult = {
   name: string
   breaks: string
-  /** The seed that found it, and what it said. */
+  /** The seed that found the bug, and the violation it reported. */
   seed?: number
   violation?: string
-  /** Why it could not be planted. */
+  /** Why the bug could not be planted. */
   fault?: string
   ms: number
 }
 
-/** Runs the simulator on the bug until it is found, or until the seeds are used up. */
+/** Runs the simulator on the patched code until a seed finds the bug or the seeds are used up. */
 export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntResult> {
   const { name, breaks } = bug
   const started = performance.now()
@@ -35,7 +35,7 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
     })
     const found = report.violations[0]
     const ms = performance.now() - started
-    // A patch that does not even load has not been found but refused.
+    // A patch that does not load is a broken patch, not a found bug.
     const isBroken = found?.seed === 1 && found.violations[0]!.startsWith('the simulator broke')
     if (isBroken) return { name, breaks, ms, fault: found.violations[0]! }
     return {
@@ -49,7 +49,7 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
   }
 }
 
-/** A patch that no longer fits must not hide what became of the others. */
+/** A patch that no longer applies must not hide the results of the others. */
 async function huntOrReport(bug: PlantedBug): Promise<HuntResult> {
   try {
     return await hunt(bug)
@@ -58,7 +58,7 @@ async function huntOrReport(bug: PlantedBug): Promise<HuntResult> {
   }
 }
 
-/** All of them, a few at a time. */
+/** Hunts all bugs, `workers` at a time. */
 export async function huntAll(
   bugs: readonly PlantedBug[],
   { workers, onCatch }: { workers: number; onCatch?(found: HuntResult): void },

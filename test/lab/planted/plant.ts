@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A bug we make on purpose, as a patch of one file: a lab that does not find it would not find the like of it. */
+/** A deliberate bug, as a patch of one file. The lab must find it, or it would miss similar bugs. */
 export type PlantedBug = {
   name: string
-  /** Below src/. */
+  /** Path below src/. */
   file: string
   find: string
   replace: string
-  /** The promise it breaks, in words. */
+  /** The promise that the bug breaks. */
   breaks: string
 }
 
@@ -19,7 +19,7 @@ const COPIED = ['src', 'test/lab/simulator', 'test/harness', 'package.json']
 
 export type PlantedCopy = { worker: string; remove(): void }
 
-/** A copy of the sources with the bug in it. The product has no switch for it, and the working tree is not touched. */
+/** Copies the sources and applies the patch to the copy. The working tree is not changed. */
 export function plant(bug: PlantedBug): PlantedCopy {
   const patched = patch(bug)
   const home = mkdtempSync(join(tmpdir(), 'holdfast-planted-'))
@@ -32,10 +32,10 @@ export function plant(bug: PlantedBug): PlantedCopy {
   }
 }
 
-/** The file with the bug in it. A patch that no longer fits is a failure: the code has moved on without it. */
+/** The patched file. A patch that no longer applies throws: the code has changed. */
 export function patch({ name, file, find, replace }: PlantedBug): string {
   const source = readFileSync(join(ROOT, 'src', file), 'utf8')
-  const places = source.split(find).length - 1
-  if (places !== 1) throw new Error(`the planted bug "${name}" fits ${places} places of src/${file}, not one`)
+  const matches = source.split(find).length - 1
+  if (matches !== 1) throw new Error(`the planted bug "${name}" matches src/${file} ${matches} times instead of once`)
   return source.replace(find, () => replace)
 }

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { PLANTED_BUGS } from './bugs.ts'
 import { hunt } from './hunt.ts'
 
-/** Some eighty days pass before two processes meet in a way that only the fence keeps apart. */
-test('a code without a fence is found out', { timeout: 120_000 }, async () => {
-  const bug = PLANTED_BUGS.find(({ name }) => name === 'no fence check')
+/** Only after about eighty seeds do two processes collide in a way that only the fence prevents. */
+test('the lab finds code without a fence', { timeout: 120_000 }, async () => {
+  const bug = PLANTED_BUGS.find(({ name }) => name === 'the fence is not checked')
   assert.ok(bug)
   assert.notEqual((await hunt(bug)).seed, undefined)
 })

@@ -1,16 +1,16 @@
 import type { PlantedBug } from './plant.ts'
 
-/** In the store and the streams. */
+/** Bugs in the store and the streams. */
 export const STORAGE_BUGS: PlantedBug[] = [
   {
-    name: 'no fence check',
+    name: 'the fence is not checked',
     file: 'storage/runs/events.ts',
     find: "    .where('fence', '=', p('fence'))\n    .where('status', '=', sql.lit('running' as const))\n\n",
     replace: "    .where('status', '=', sql.lit('running' as const))\n\n",
     breaks: 'nothing happens twice: a stale worker cannot write',
   },
   {
-    name: 'an older fence may write facts',
+    name: 'a worker with an older fence writes facts',
     file: 'storage/runs/events.ts',
     find: 'const takeAsHolder = statement<HolderTake>()((db, p) => heldBy(db, p)',
     replace:
@@ -19,15 +19,15 @@ export const STORAGE_BUGS: PlantedBug[] = [
     breaks: 'nothing happens twice: a stale worker cannot write',
   },
   {
-    name: 'sequence from memory',
+    name: 'sequence numbers come from memory',
     file: 'storage/runs/events.ts',
     find: "  heldBy(db, p).where('next_seq', '=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '=', p('seen')).returning(CHANGED_RUN_COLUMNS),",
     replace:
       "  heldBy(db, p).where('next_seq', '>=', p('seen')),\n)\n\nconst takeAsHolderAt = statement<HolderTake & { seen: number }>()((db, p) =>\n  heldBy(db, p).where('next_seq', '>=', p('seen')).returning(CHANGED_RUN_COLUMNS),",
-    breaks: 'nothing is lost: numbers come from the store, not from a memory',
+    breaks: 'nothing is lost: sequence numbers come from the store',
   },
   {
-    name: 'intents survive news',
+    name: 'intents are committed although the log has moved',
     file: 'storage/runs/events.ts',
     find: '  const moved = await takeAnyway(db, append, facts.length)\n',
     replace:
@@ -35,7 +35,7 @@ export const STORAGE_BUGS: PlantedBug[] = [
     breaks: 'nothing is stuck: after a cancel nothing starts',
   },
   {
-    name: 'idempotency key ignored',
+    name: 'the idempotency key is ignored',
     file: 'storage/runs/run-intake.ts',
     find: '  const earlier = await findByKey(db, run)\n',
     replace:
@@ -43,54 +43,54 @@ export const STORAGE_BUGS: PlantedBug[] = [
     breaks: 'nothing happens twice: a retried request is recognized',
   },
   {
-    name: 'the key of a steer is forgotten',
+    name: 'the idempotency key of a steer is not stored',
     file: 'storage/runs/run-intake.ts',
     find: '      await keepSteeredKey(db, run, admission.running)\n',
     replace: '',
     breaks: 'nothing happens twice: a retried steer is recognized',
   },
   {
-    name: 'takeover without a new fence',
+    name: 'a takeover does not raise the fence',
     file: 'storage/runs/run-claims.ts',
     find: "      fence: sql`fence + 1`,\n      lease_owner: p('worker'),\n      deaths:",
     replace: "      lease_owner: p('worker'),\n      deaths:",
-    breaks: 'nothing happens twice: whoever takes over shuts the former holder out',
+    breaks: 'nothing happens twice: a takeover locks the former holder out',
   },
   {
-    name: 'deaths are not counted',
+    name: 'worker deaths are not counted',
     file: 'storage/runs/run-claims.ts',
     find: 'const deaths = found.lease_owner === null ? 0 : 1',
     replace: 'const deaths = 0',
     breaks: 'nothing is stuck: a run that kills its workers ends',
   },
   {
-    name: 'the queue is a stack',
+    name: 'the queue serves the newest run first',
     file: 'storage/runs/run-claims.ts',
     find: 'earlier.queue_rank = head.queue_rank and earlier.number < head.number',
     replace: 'earlier.queue_rank = head.queue_rank and earlier.number > head.number',
-    breaks: 'nothing is stuck: who came first is served first',
+    breaks: 'nothing is stuck: runs are served in order of arrival',
   },
   {
-    name: 'a waiting run does not hold its conversation',
+    name: 'a waiting run does not lock its conversation',
     file: 'storage/runs/run-claims.ts',
     find: "(active.status = 'running' or active.waiting = 1)",
     replace: "active.status = 'running'",
     breaks: 'nothing happens twice: one run at a time in a conversation',
   },
   {
-    name: 'a failed job leaves its half',
+    name: 'a failed job leaves a partial commit',
     file: 'storage/database/group-commit.ts',
     find: 'for (const ticket of group) answers.push(await ticket.job.work(db))',
     replace:
       'for (const ticket of group) {\n    try {\n      answers.push(await ticket.job.work(db))\n    } catch (error) {\n      if (group.length === 1) throw error\n      answers.push(undefined)\n    }\n  }',
-    breaks: 'nothing is lost: a commit is whole or it is not',
+    breaks: 'nothing is lost: a commit is atomic',
   },
   {
-    name: 'pieces written at once are not counted',
+    name: 'chunks written together are not counted',
     file: 'storage/runs/chunks.ts',
     find: ".select(['fence', LAST.as('last'), 'last_event', 'ended', 'boot_id'])",
     replace: ".select(['fence', 'last', 'last_event', 'ended', 'boot_id'])",
-    breaks: 'nothing is stuck: whoever takes a stream over goes on where it is',
+    breaks: 'nothing is stuck: a takeover continues the stream where it ends',
   },
   {
     name: 'a stream can be ended twice',
@@ -102,7 +102,7 @@ export const STORAGE_BUGS: PlantedBug[] = [
     breaks: 'nothing is hidden: one terminal event, last',
   },
   {
-    name: 'a stream nobody opened is numbered from the bound',
+    name: 'a stream that was never opened is numbered from the bound',
     file: 'storage/runs/chunks.ts',
     find: ' && (await headsMayBeLost(db, bootId))',
     replace: '',
@@ -113,20 +113,20 @@ export const STORAGE_BUGS: PlantedBug[] = [
     file: 'live/watch-stream.ts',
     find: '  let last = after\n',
     replace: '  let last = after > 0 ? after + 1 : 0\n',
-    breaks: 'nothing is lost: a reader that comes back misses nothing',
+    breaks: 'nothing is lost: a reader that reconnects misses nothing',
   },
   {
-    name: 'a page of chunks begins with the last one',
+    name: 'a page of chunks repeats the last chunk',
     file: 'storage/runs/chunks.ts',
     find: 'filter((chunk) => chunk.number > after)',
     replace: 'filter((chunk) => chunk.number >= after)',
-    breaks: 'nothing happens twice: a reader that comes back sees nothing again',
+    breaks: 'nothing happens twice: a reader that reconnects sees no chunk again',
   },
   {
-    name: 'a reader hears only its own process',
+    name: 'a reader sees only chunks of its own process',
     file: 'live/stream-poller.ts',
     find: 'stop ??= clock.every(TICK_MS, pollOnce)',
     replace: '',
-    breaks: 'nothing is lost: whoever writes the stream, every reader gets it',
+    breaks: 'nothing is lost: every reader gets every chunk, whichever process writes it',
   },
 ]

@@ -11,8 +11,8 @@ import { killScript } from '../kill/script.ts'
 import { killTools } from '../kill/tools.ts'
 
 /**
- * Acknowledges and dispatches in plain sight: each time something is promised or set going, a line says so at that very
- * moment, in one system call, for whoever traces this process.
+ * Marks every acknowledgment and dispatch with one line, written by one system call at that moment, for the tracer of
+ * this process.
  */
 const mark = (what: string) => writeSync(1, `mark ${what}\n`)
 
@@ -27,11 +27,11 @@ const agent = await createAgent({ name: 'lab', model: 'lab/model', tools: ['once
 mark('created')
 const conversationId = (await requireConversation(agent, undefined, context)).id
 
-for (const wish of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
-  const content = [{ type: 'text' as const, text: wish }]
+for (const scenario of ['plain', 'tools', 'parallel', 'guarded', 'long', 'plain']) {
+  const content = [{ type: 'text' as const, text: scenario }]
   const { runId } = await sendMessage({ agent, conversationId, content }, context)
   mark('accepted')
-  if (wish === 'long') {
+  if (scenario === 'long') {
     await cancelRun(runId, context)
     mark('cancelled')
   }

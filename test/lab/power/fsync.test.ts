@@ -11,7 +11,7 @@ import { markedTooEarly, marksAfterWrites, readTrace } from './trace.ts'
 const WORKER = fileURLToPath(new URL('./acking-worker.ts', import.meta.url))
 const skip = missingProgram('strace')
 
-test('in strict mode everything is on disk before it is acknowledged or dispatched', { skip }, (context) => {
+test('in strict mode every write is on disk before it is acknowledged or dispatched', { skip }, (context) => {
   const deeds = trace(context, 'strict')
   assert.deepEqual(markedTooEarly(deeds), [])
   assert.equal(marksAfterWrites(deeds, 'accepted'), 6, 'every acceptance wrote something')
@@ -19,7 +19,7 @@ test('in strict mode everything is on disk before it is acknowledged or dispatch
     assert.ok(marksAfterWrites(deeds, what) > 0, `${what} wrote something`)
 })
 
-test('in relaxed mode the same trace shows acknowledgements before the disk has them', { skip }, (context) => {
+test('in relaxed mode acknowledgments come before the data is on disk', { skip }, (context) => {
   assert.ok(markedTooEarly(trace(context, 'relaxed')).length > 0)
 })
 
@@ -33,4 +33,4 @@ function trace(context: TestContext, durability: 'strict' | 'relaxed') {
   return readTrace(readFileSync(file, 'utf8'))
 }
 
-/** Present and allowed: in some containers it is only the first. */
+/** Some containers have strace but do not permit it. */

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-power-'))
 const home = join(folder, 'home')
 let wal: Wal
 
-/** A process under load in strict mode, killed in the middle: what it leaves is what the disk would have. */
+/** Kills a process under load in strict mode: its files are what a disk would hold after a power loss. */
 before(async () => {
   const effects = join(folder, 'effects.jsonl')
   const life = startLife({ home, effects, seed: 1, conversations: 3, durability: 'strict', onReport: () => {} })
@@ -30,7 +30,7 @@ before(async () => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a log cut at any frame opens as a prefix, changes nothing that was there and keeps every promise', async () => {
+test('a log cut at any frame opens as a prefix with unchanged rows and no violated invariant', async () => {
   let earlier: LogRows = new Map()
   let commits = 0
   for (let frame = 0; frame <= wal.frames; frame++) {
@@ -51,18 +51,18 @@ test('a log cut at any frame opens as a prefix, changes nothing that was there a
 })
 
 test('a log cut inside a frame is the log before that frame', async () => {
-  const places = [1, 12, 24, 25, Math.floor(wal.frameSize / 2), wal.frameSize - 1]
+  const offsets = [1, 12, 24, 25, Math.floor(wal.frameSize / 2), wal.frameSize - 1]
   const frames = sample(wal.frames, 8)
   for (const frame of frames) {
     const whole = await cutAt(wal.endOf(frame), async (cut) => readLog(cut))
-    for (const place of places)
-      await cutAt(wal.endOf(frame) + place, async (cut) => {
-        assert.deepEqual(readLog(cut), whole, `${place} bytes into frame ${frame + 1}`)
+    for (const offset of offsets)
+      await cutAt(wal.endOf(frame) + offset, async (cut) => {
+        assert.deepEqual(readLog(cut), whole, `${offset} bytes into frame ${frame + 1}`)
       })
   }
 })
 
-test('a frame of which only a part reached the disk is not believed', async () => {
+test('a frame that was written only in part is ignored', async () => {
   for (const frame of sample(wal.frames - 1, 8)) {
     const whole = await cutAt(wal.endOf(frame), async (cut) => readLog(cut))
     const torn = Buffer.from(wal.bytes.subarray(0, wal.endOf(frame + 1)))
@@ -73,7 +73,7 @@ test('a frame of which only a part reached the disk is not believed', async () =
   }
 })
 
-test('wherever the log was cut, a process that starts on it brings every run to its end', async () => {
+test('wherever the log was cut, a new process ends every run', async () => {
   const cuts = [0, ...sample(wal.frames, 4), wal.frames]
   for (const frame of cuts)
     await cutAt(wal.endOf(frame), async (cut) => {
@@ -85,7 +85,7 @@ test('wherever the log was cut, a process that starts on it brings every run to 
       })
       try {
         const { store } = app.context.deps
-        // Runs behind an approval stay queued until a person answers; everything else ends by itself.
+        // Runs queued behind an approval wait for an answer; every other run ends by itself.
         const isQuiet = async () =>
           (await store.runs.list(app.context.organizationId, { statuses: ['running'] }, { limit: 1 })).length === 0
         while (!(await isQuiet())) await sleep(10)
@@ -99,7 +99,7 @@ test('wherever the log was cut, a process that starts on it brings every run to 
 const cutAt = <T>(length: number, work: (cut: string) => Promise<T>): Promise<T> =>
   withCutHome({ home, wal: wal.bytes.subarray(0, length) }, work)
 
-/** What was cut is what matters here; waiting for the disk again would only take time. */
+/** Relaxed durability: the cut is the test, and waiting for fsync again would only take time. */
 const environmentOf = (cut: string) => ({ HOLDFAST_HOME: cut, HOLDFAST_DURABILITY: 'relaxed' })
 
 async function violationsIn(cut: string): Promise<unknown[]> {

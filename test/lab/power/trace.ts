@@ -1,7 +1,7 @@
-/** What a traced process did to its write-ahead log, and what it promised, in the order the kernel saw it. */
+/** Writes, fsyncs and marks of a traced process, in the order of the system calls. */
 export type TraceEntry = { type: 'written' } | { type: 'synced' } | { type: 'marked'; what: string }
 
-/** Reads the lines of `strace -f -y`. A call that another thread interrupts is told in two lines. */
+/** Parses the lines of `strace -f -y`. A call that another thread interrupts takes two lines. */
 export function readTrace(text: string): TraceEntry[] {
   const syncing = new Set<string>()
   return text.split('\n').flatMap((line): TraceEntry[] => {
@@ -18,19 +18,19 @@ export function readTrace(text: string): TraceEntry[] {
   })
 }
 
-/** Marks that were made while something written was not yet on disk. */
+/** Marks that were made before all earlier writes were on disk. */
 export function markedTooEarly(deeds: readonly TraceEntry[]): string[] {
   const early: string[] = []
   let unsynced = 0
   for (const [index, deed] of deeds.entries()) {
     if (deed.type === 'written') unsynced++
     else if (deed.type === 'synced') unsynced = 0
-    else if (unsynced > 0) early.push(`"${deed.what}" (${index}) was told with ${unsynced} writes not yet on disk`)
+    else if (unsynced > 0) early.push(`"${deed.what}" (${index}) was reported with ${unsynced} writes not yet on disk`)
   }
   return early
 }
 
-/** How many marks of a kind had a write of their own since the last mark. */
+/** How many marks of a kind follow at least one write since the last mark. */
 export function marksAfterWrites(deeds: readonly TraceEntry[], what: string): number {
   let written = false
   let count = 0

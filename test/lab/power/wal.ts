@@ -29,7 +29,7 @@ export function readWal(file: string): Wal {
   }
 }
 
-/** A home as the disk would have it if the power had gone at that moment; whoever asked gets it and it goes away. */
+/** Copies the home as a power loss at that moment would leave it, for the length of `work`. */
 export async function withCutHome<T>(
   { home, wal }: { home: string; wal: Buffer },
   work: (cut: string) => Promise<T>,

@@ -2,7 +2,7 @@ import type { KillReport } from '../kill/harness.ts'
 import type { HuntResult } from '../planted/hunt.ts'
 import { neverReached, RARE_STATES, type SeedsReport, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
 
-/** Everything one run of the lab has found out. */
+/** The results of one lab run. */
 export type LabReport = {
   startedAt: string
   commit: string
@@ -12,7 +12,7 @@ export type LabReport = {
   kills: { database: string; report: KillReport }[]
 }
 
-/** What `--json` prints: one line that a script can read. */
+/** The output of `--json`: one line for scripts. */
 export function summaryOf({ seeds, planted, kills }: LabReport) {
   const recoveries = kills.flatMap(({ report }) => report.recoveries)
   return {
@@ -31,7 +31,7 @@ export function summaryOf({ seeds, planted, kills }: LabReport) {
   }
 }
 
-/** Why this run of the lab does not pass, in sentences; none if it does. */
+/** Why this lab run fails, in sentences; empty if it passes. */
 export function complaintsOf({ seeds, planted, kills }: LabReport, { isLong }: { isLong: boolean }): string[] {
   return [
     ...seeds.violations.map(({ seed, violations }) => `seed ${seed}: ${violations[0]}`),

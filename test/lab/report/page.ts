@@ -1,7 +1,7 @@
 import { RARE_STATES, seedsPerCoreMinute } from '../simulator/run-seeds.ts'
 import { complaintsOf, isFound, type LabReport, percentile, summaryOf } from './lab-report.ts'
 
-/** The report as a page of its own: no script, nothing to load, readable in ten years. */
+/** The report as one self-contained page without scripts. */
 export function pageOf(report: LabReport, options: { isLong: boolean }): string {
   const complaints = complaintsOf(report, options)
   return `<!doctype html>
@@ -14,17 +14,17 @@ export function pageOf(report: LabReport, options: { isLong: boolean }): string 
 <header>
   <p class="eyebrow">Holdfast lab · ${escaped(report.startedAt.slice(0, 16).replace('T', ' '))} UTC · ${escaped(report.commit)}</p>
   <h1>${complaints.length === 0 ? 'Every promise held' : 'This run is not clean'}</h1>
-  <p class="lead">The real engine and the real SQL, run through thousands of bad days on a virtual clock; planted bugs that
-  the lab must find to be believed; real processes killed on real files. It took ${duration(report.ms)}.</p>
+  <p class="lead">The real engine and the real SQL, run through thousands of simulated days with faults on a virtual clock;
+  planted bugs that the lab must find; real processes killed on real files. It took ${duration(report.ms)}.</p>
 </header>
 ${tiles(report)}
 ${complaints.length > 0 ? `<section class="bad"><h2>What is wrong</h2><ul>${complaints.map((text) => `<li><code>${escaped(text)}</code></li>`).join('')}</ul></section>` : ''}
-<section><h2>What went wrong, on purpose</h2>
-<p>Each day has its own mixture of faults. This is how often each of them struck.</p>${faultBars(report)}</section>
+<section><h2>Injected faults</h2>
+<p>Each seed has its own mixture of faults. This is how often each was injected.</p>${faultBars(report)}</section>
 <section><h2>Rare states that were reached</h2>
-<p>A run that never gets here proves nothing, so it fails if one of them is missing.</p>${states(report)}</section>
+<p>A lab run must reach each of these states, or it fails.</p>${states(report)}</section>
 <section><h2>Planted bugs</h2>
-<p>Each is a small patch of the product, in a copy. The simulator has to find it within 200 seeds.</p>${bugs(report)}</section>
+<p>Each is a small patch of a copy of the product. The simulator must find it within 200 seeds.</p>${bugs(report)}</section>
 <section><h2>Kills</h2>
 <p>Processes killed with SIGKILL under load, at exact calls of the store and at random moments.</p>${killTable(report)}</section>
 <footer>Repeat it: <code>npm run lab</code>. One seed as a story: <code>npm run lab -- --seed 42</code>.</footer>
@@ -39,12 +39,12 @@ function tiles(report: LabReport): string {
   const tile = (value: string, label: string, isBad = false) =>
     `<div class="tile${isBad ? ' wrong' : ''}"><b>${value}</b><span>${label}</span></div>`
   return `<div class="tiles">
-${tile(count(summary.seeds), 'bad days simulated')}
+${tile(count(summary.seeds), 'days simulated')}
 ${tile(count(summary.violations + summary.kill_violations), 'violations', summary.violations + summary.kill_violations > 0)}
 ${tile(`${summary.planted_found} / ${summary.planted}`, 'planted bugs found', summary.planted_found < summary.planted)}
 ${tile(count(summary.kills), 'kills survived', summary.kill_violations > 0)}
 ${tile(count(summary.events), 'events')}
-${tile(count(seedsPerCoreMinute(seeds)), 'days a minute on one core')}
+${tile(count(seedsPerCoreMinute(seeds)), 'days per minute on one core')}
 ${tile(`${count(summary.recovery_p99_ms)} ms`, 'recovery after a kill, p99')}
 ${tile(`${count(summary.recovery_max_ms)} ms`, 'slowest recovery')}
 </div>`
@@ -93,7 +93,7 @@ function killTable({ kills }: LabReport): string {
 
 const mark = (isGood: boolean): string => (isGood ? '<i class="yes">✓</i>' : '<i class="no">✗</i>')
 
-/** Ids say nothing to a reader of the page. */
+/** Shortens ids, which mean nothing to a reader of the page. */
 const shortened = (text: string): string => {
   const short = text.replace(/-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '').replaceAll(/\s+/g, ' ')
   return short.length > 160 ? `${short.slice(0, 160)}…` : short

@@ -3,15 +3,15 @@ import { complaintsOf, isFound, type LabReport, percentile } from './lab-report.
 
 const WIDTH = 28
 
-/** The whole run on one screen. */
+/** The report of a lab run on one screen. */
 export function screenOf(report: LabReport, options: { isLong: boolean }): string {
   const { seeds, planted, kills } = report
   const complaints = complaintsOf(report, options)
   const lines = [
-    `seeds      ${count(seeds.seeds)} run, ${count(seeds.events)} events, ${count(seeds.runs)} runs, ${seeds.repeated} told twice`,
+    `seeds      ${count(seeds.seeds)} run, ${count(seeds.events)} events, ${count(seeds.runs)} runs, ${seeds.repeated} repeated`,
     `           ${seedsPerCoreMinute(seeds)} seeds a minute on one core, ${seeds.violations.length} with a violation`,
     '',
-    'faults     that struck',
+    'faults     injected',
     ...bars(seeds.faults).map((line) => `           ${line}`),
     '',
     'states     that must be reached',
@@ -22,7 +22,7 @@ export function screenOf(report: LabReport, options: { isLong: boolean }): strin
     '',
     ...kills.map(
       ({ database, report: { kills: number, violations, recoveries, accepted } }) =>
-        `kills      ${count(number)} on ${database}, ${count(accepted)} messages accepted, ${violations.length} violations, back in ${percentile(recoveries, 0.5)} ms (p99 ${percentile(recoveries, 0.99)}, slowest ${percentile(recoveries, 1)})`,
+        `kills      ${count(number)} on ${database}, ${count(accepted)} messages accepted, ${violations.length} violations, recovered in ${percentile(recoveries, 0.5)} ms (p99 ${percentile(recoveries, 0.99)}, slowest ${percentile(recoveries, 1)})`,
     ),
     '',
     ...(complaints.length > 0 ? ['NOT CLEAN', ...complaints.slice(0, 20)] : ['clean']),
@@ -30,7 +30,7 @@ export function screenOf(report: LabReport, options: { isLong: boolean }): strin
   return lines.join('\n')
 }
 
-/** The bugs that were hardest to find: they say how strong the simulator is. */
+/** The bugs that took the most seeds to find: a measure of the simulator. */
 const slowest = ({ planted }: LabReport): string[] =>
   planted
     .filter(isFound)

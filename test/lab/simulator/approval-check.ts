@@ -2,8 +2,8 @@ import type { LoggedEvent } from '../../../src/core/event.ts'
 import { POISON_DEATHS } from '../../../src/core/turn.ts'
 
 /**
- * A run that carries out an approval does what each verdict says of its own call, read from the raw events: what was
- * declined is denied, and what was approved (or needed nobody) is not, unless the run was stopped first.
+ * A run that continues an approval follows the verdict of each call, read from the raw events: a denied call is denied,
+ * an approved or unguarded call is not, unless the run was stopped first.
  */
 export function approvalFaults(events: readonly LoggedEvent[]): string[] {
   const first = events[0]?.event
@@ -15,7 +15,7 @@ export function approvalFaults(events: readonly LoggedEvent[]): string[] {
   for (const { event } of events) {
     if (event.type === 'worker-lost') deaths++
     if (event.type === 'cancel-requested' || event.type === 'fault-met' || deaths >= POISON_DEATHS) isStopped = true
-    // From the next answer on, calls with the same ids are other calls.
+    // After the next answer, the same call ids belong to other calls.
     if (event.type === 'answer-received') return faults
     if (event.type !== 'tool-ended' || isStopped) continue
     const { callId, status } = event.outcome
@@ -23,7 +23,7 @@ export function approvalFaults(events: readonly LoggedEvent[]): string[] {
     const isGuarded = calls.some((call) => call.callId === callId && call.needsApproval)
     const mustBeDenied = decision?.verdict === 'deny' || (isGuarded && !decision)
     if (mustBeDenied !== (status === 'denied'))
-      faults.push(`I21 ${callId} ended ${status}, the verdict on it is ${decision?.verdict ?? 'none'}`)
+      faults.push(`I21 ${callId} ended ${status}, its verdict is ${decision?.verdict ?? 'none'}`)
   }
   return faults
 }

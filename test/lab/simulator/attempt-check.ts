@@ -12,9 +12,8 @@ type Tried = { target: number; spent: Remedy[]; credentialId?: CredentialId }
 type Known = (event: AttemptFailed) => Granted | undefined
 
 /**
- * What the log says about failed attempts, counted from the raw events and not with the fold of the product: a fold that
- * forgets would forget in both places. Each failure must be met by the first rung of its ladder that is left; `known`
- * says what its pool could still have given.
+ * Checks failed attempts from the raw events, without the fold of the product, whose bugs would hide here, too. The
+ * remedy of each failure must be the first rung left of its ladder; `known` gives the state of its credential pool.
  */
 export function attemptFaults(events: readonly LoggedEvent[], known: Known): string[] {
   const first = events[0]?.event
@@ -25,18 +24,18 @@ export function attemptFaults(events: readonly LoggedEvent[], known: Known): str
   const faults: string[] = []
   const fresh = (target: number): Tried => ({ target, spent: [] })
   const tried = { answer: fresh(0), summary: fresh(0) }
-  /** A caller waits for the whole step, its summaries included. */
+  /** The wait budget covers the whole step, its summaries included. */
   let waitedMs = 0
   for (const { seq, event } of events) {
     if (event.type === 'context-compacted') {
       if (event.target !== tried.summary.target && event.text !== '')
-        faults.push(`I16 event ${seq}: target ${event.target} wrote a summary, ${tried.summary.target} was to be asked`)
+        faults.push(`I16 event ${seq}: target ${event.target} wrote a summary, ${tried.summary.target} was expected`)
       tried.summary = fresh(0)
     }
     if (event.type === 'answer-received') {
       if (event.target !== tried.answer.target)
-        faults.push(`I16 event ${seq}: target ${event.target} answered, ${tried.answer.target} was to be asked`)
-      // What was kept of a text is an answer by itself where the failure that follows leaves nothing to try.
+        faults.push(`I16 event ${seq}: target ${event.target} answered, ${tried.answer.target} was expected`)
+      // A partial text becomes the answer if the next failure leaves no remedy.
       if (isRemainder(event)) continue
       const { credentialId } = event
       tried.answer = { ...fresh(tried.answer.target), ...defined({ credentialId: credentialId || undefined }) }
@@ -47,17 +46,19 @@ export function attemptFaults(events: readonly LoggedEvent[], known: Known): str
     const { purpose = 'answer', remedy, failure } = event
     const so = tried[purpose]
     if (event.target !== so.target)
-      faults.push(`I16 event ${seq}: target ${event.target} failed, ${so.target} was to be asked`)
+      faults.push(`I16 event ${seq}: target ${event.target} failed, ${so.target} was expected`)
     const { credentialId } = event
-    // Another key that came in its place has not been tried once: its guards are its own.
+    // A key that replaced another has not been tried yet: it has its own guards.
     if (credentialId && so.credentialId && credentialId !== so.credentialId) so.spent = withoutGuards(so.spent)
     if (credentialId) so.credentialId = credentialId
     const left = { ...so, patienceLeftMs: patienceMs - waitedMs, chain: chains[purpose], granted: known(event) }
     const allowed = allowedRemedies(event, left)
     if (!allowed.includes(remedy))
-      faults.push(`I16 event ${seq}: ${failure.kind} is met by ${remedy}, the ladder says ${allowed.join(' or ')}`)
+      faults.push(
+        `I16 event ${seq}: ${failure.kind} got the remedy ${remedy}, the ladder expects ${allowed.join(' or ')}`,
+      )
     if ((event.waitMs ?? 0) > left.patienceLeftMs)
-      faults.push(`I16 event ${seq}: waits ${event.waitMs} ms, its patience is ${left.patienceLeftMs}`)
+      faults.push(`I16 event ${seq}: waits ${event.waitMs} ms, its wait budget is ${left.patienceLeftMs}`)
     if (remedy === 'give-up') continue
     waitedMs += event.waitMs ?? 0
     if (remedy === 'next-target') tried[purpose] = fresh(event.nextTarget ?? so.target + 1)
@@ -77,7 +78,7 @@ const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', '
 
 const withoutGuards = (spent: readonly Remedy[]): Remedy[] => spent.filter((one) => !OF_A_KEY.includes(one))
 
-/** What depends on images or room is not in the log: those rungs may be taken or passed. */
+/** Images and free context are not in the log: these rungs may be used or skipped. */
 const NOT_IN_THE_LOG: readonly Remedy[] = ['compact', 'rebuild-transport', 'raise-output-cap']
 
 type Left = Tried & { patienceLeftMs: number; chain: readonly string[]; granted: Granted | undefined }
@@ -103,7 +104,7 @@ function allowedRemedies(event: AttemptFailed, { target, spent, patienceLeftMs, 
     allowed.push(rung)
     const isOpen = NOT_IN_THE_LOG.includes(rung) || (needsSibling && granted?.siblings === undefined)
     const mayRefresh = rung === 'refresh-credential' && granted === undefined
-    // Our own delays are spread out by up to a half: close to the end of patience both are right.
+    // Backoff has a jitter of up to one half: close to the end of the budget both outcomes are right.
     const isSure = rung !== 'wait' || shortest * 1.5 <= patienceLeftMs
     if (isSure && !isOpen && !mayRefresh) return allowed
   }

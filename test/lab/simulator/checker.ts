@@ -35,9 +35,9 @@ export type Checker = {
   reached: Map<string, number>
   violate(text: string): void
   processDied(process: string): void
-  /** From here on nothing goes wrong any more, so nothing may look as if it had. */
+  /** From now on no faults are injected, so none may be recorded. */
   startCalmPhase(): void
-  /** What every reader saw: a number of a stream has one content. */
+  /** Records a chunk that a reader saw: each number of a stream has one content. */
   sawChunk(runId: RunId, number: number, body: string): void
   /** When the last cooldown ends. */
   lastCooldown(): number
@@ -50,15 +50,15 @@ const REPEATED_ID = /^(same|call-\d+)$/
 export type CheckerDeps = {
   database: DatabaseSync
   opened: OpenedStore
-  /** The runs a process believes it runs. */
+  /** The runs that a process considers its own. */
   runningIn(process: string): readonly RunId[]
   vendors: Vendors
 }
 
-/** What has no place in a log while nothing goes wrong. */
+/** Events that must not occur without faults. */
 const FAULT_EVENTS: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-failed', 'fault-met']
 
-/** Room is made also on a fine day, and a conversation may have nothing to make it of. */
+/** Compaction also happens without faults, and it may find nothing to compact. */
 const isHousekeeping = (event: TurnEvent): boolean =>
   event.type === 'attempt-failed' &&
   (event.purpose === 'summary'
@@ -67,19 +67,19 @@ const isHousekeeping = (event: TurnEvent): boolean =>
 
 const ALWAYS_STREAMED: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-ended', 'turn-ended']
 
-/** The stream of a run is over when the run ends or begins to wait; up to there every such event has a chunk. */
+/** The stream ends when the run ends or starts to wait; until then every such event has a chunk. */
 function unstreamed(events: readonly LoggedEvent[], chunks: readonly { event: number }[]): number[] {
-  const told = new Set(chunks.map((chunk) => chunk.event))
+  const streamed = new Set(chunks.map((chunk) => chunk.event))
   const end = events.find(({ event }) => event.type === 'turn-ended')?.seq ?? 0
   return events.flatMap(({ seq, event }) =>
-    seq <= end && ALWAYS_STREAMED.includes(event.type) && !told.has(seq) ? [seq] : [],
+    seq <= end && ALWAYS_STREAMED.includes(event.type) && !streamed.has(seq) ? [seq] : [],
   )
 }
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 type AnswerReceived = Extract<TurnEvent, { type: 'answer-received' }>
 
-/** Nobody was asked, so nobody else can be. */
+/** No provider was called, so the pool has nothing else to offer. */
 const NO_CREDENTIAL: Granted = { credentialId: 'credential-none', siblings: 0, canRefresh: false }
 
 const eventText = (event: TurnEvent): string =>
@@ -87,19 +87,19 @@ const eventText = (event: TurnEvent): string =>
     ? `${event.purpose ?? 'attempt'} failed (${event.failure.kind}: ${event.remedy})`
     : event.type
 
-type Effects = { place: string; by: string[]; last: number }
+type Effects = { call: string; by: string[]; last: number }
 type Repetition = { known: Effects; begunAt: number; askedAt: number }
 
 /**
- * Tools without effects and idempotent ones may. A verifiable one may where the other effect came after this execution
- * began or after the tool was asked: a worker that was paused went on, and no check sees what has not happened yet.
+ * True for tools without effects and idempotent ones. For a verifiable tool only if the other effect came after this
+ * execution began or after the verification: a paused worker continued, and no check sees a later effect.
  */
 function mayHappenAgain(tool: string, { known, begunAt, askedAt }: Repetition): boolean {
   if (tool === 'look' || tool === 'again' || tool === 'slow') return true
   return tool === 'check' && (known.last > begunAt || (askedAt > 0 && known.last > askedAt))
 }
 
-/** Watches a simulation from outside its processes: every commit as it happens, every effect, and the end. */
+/** Observes a simulation from outside its processes: every commit, every effect, and the end. */
 export function newChecker(kernel: Kernel, { database, opened, runningIn, vendors }: CheckerDeps): Checker {
   const { store, chunks, snapshot } = opened
   const violations: string[] = []
@@ -107,10 +107,10 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   const logs = new Map<RunId, { bodies: string[]; events: LoggedEvent[]; fence: number }>()
   const chunkBodies = new Map<string, string>()
   const effects = new Map<string, Effects>()
-  /** When a tool was last asked about this key and had not yet done it. */
+  /** When a tool was last asked to verify this key and had not done it. */
   const notDone = new Map<string, number>()
   let moments = 0
-  /** Executions that are under way: `run fence process`. */
+  /** Executions in progress: `run fence process`. */
   const executing = new Map<number, string>()
   const keys = new Map<string, string>()
   const happened = new Set<string>()
@@ -119,13 +119,13 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   const returning = new Set<string>()
   const returned = new Set<string>()
   const bills = new Map<number, { text: string; runId?: RunId }>()
-  /** What is known of each request, by the name its vendor gave it. */
+  /** Model requests by the request id of the vendor. */
   const asks = new Map<string, { ask: ModelCall; granted?: Granted }>()
   const ladders = new Map<RunId, LadderStates>()
-  /** What each process that is looking for abandoned runs could have found when it began. */
+  /** The abandoned runs at the time each process began to look for them. */
   const looking = new Map<string, Set<string>>()
   const memory = newClientMemory()
-  let isFair = false
+  let isCalm = false
 
   const reach = (state: string) => void reached.set(state, (reached.get(state) ?? 0) + 1)
   const violate = (text: string) => {
@@ -163,10 +163,9 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     reached: reach,
     report: (process, fault, where) => {
       kernel.log(`${process} reports ${where}: ${fault instanceof Error ? fault.message : fault}`)
-      // The only faults a simulated world may produce are the store's: anything else is a bug of ours.
-      if (!(fault instanceof Error && fault.name === 'StorageError'))
-        violate(`a fault of our own in ${where}: ${fault}`)
-      else if (isFair) violate(`a fault in fair weather in ${where}: ${fault.message}`)
+      // Only the simulated store may fail; any other error is a bug.
+      if (!(fault instanceof Error && fault.name === 'StorageError')) violate(`an internal error in ${where}: ${fault}`)
+      else if (isCalm) violate(`an error without faults in ${where}: ${fault.message}`)
     },
     beats: (process, workerId) => void processes.set(workerId, process),
     recovering(process) {
@@ -181,8 +180,9 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       const last = claim.events.at(-1)?.event
       const isDeathTold = last?.type === 'worker-lost' && last.fence === fence - 1
       const lease = `${id} ${fence - 1}`
-      if (!returning.has(lease) && !isDeathTold) violate(`I14 ${id}: its worker was lost and its log does not tell`)
-      if (returned.has(lease) && isDeathTold) violate(`I14 ${id}: it was handed back and its log tells of a death`)
+      if (!returning.has(lease) && !isDeathTold)
+        violate(`I14 ${id}: its worker was lost and its log does not record it`)
+      if (returned.has(lease) && isDeathTold) violate(`I14 ${id}: it was handed back and its log records a death`)
       requests.claimed(process, id)
       kernel.log(`${process} takes over ${id}`)
     },
@@ -197,7 +197,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       if (row?.lease_owner !== null || row?.fence !== fence) return
       returned.add(`${runId} ${fence}`)
       if ([...executing.values()].includes(`${runId} ${fence} ${process}`))
-        violate(`I13 ${process} hands ${runId} back while it runs a tool of it`)
+        violate(`I13 ${process} hands ${runId} back while one of its tools runs`)
     },
     asked(ask) {
       for (const fault of requests.faultsOf(ask)) violate(fault)
@@ -221,7 +221,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       kernel.log(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
     },
     async changed(runId) {
-      // Others commit between two reads: only what is of one moment is judged.
+      // Other processes commit between two reads: only a consistent read is checked.
       for (;;) {
         const before = await store.runs.getAnywhere(runId)
         const messages = await store.messages.ofRun(runId)
@@ -237,13 +237,13 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     },
   }
 
-  /** How many others could have served, where the vendor was asked at all. */
+  /** How many other credentials were available, if a vendor was called. */
   function knownOf({ failure, credentialId }: AttemptFailed): Granted | undefined {
     if (credentialId === undefined) return NO_CREDENTIAL
     return failure.requestId === undefined ? undefined : asks.get(failure.requestId)?.granted
   }
 
-  /** Committed rows never change: the log of a moment ago is a prefix of the log of now. */
+  /** Committed rows never change: the earlier log is a prefix of the current one. */
   function readLog(run: Run): LoggedEvent[] {
     const { id, conversationId } = run
     const rows = logOf.all(id) as { seq: number; at: number; body: string; commit_id: string }[]
@@ -253,9 +253,9 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     if (!isPrefix) violate(`I6 ${id}: an event that was committed has changed or is gone`)
     for (const { seq, at, body, commit_id } of rows.slice(known.bodies.length)) {
       const event = JSON.parse(body) as TurnEvent
-      // The commits of a holder are named after its fence; a death shuts out the one who died.
+      // Commit ids contain the fence of the holder; a death locks out its fence.
       const fence = Number(/^(\d+)\./.exec(commit_id)?.[1] ?? known.fence)
-      if (fence < known.fence) violate(`I11 ${id}: event ${seq} is by fence ${fence}, and ${known.fence} had come`)
+      if (fence < known.fence) violate(`I11 ${id}: event ${seq} is by fence ${fence} after fence ${known.fence}`)
       known.fence = event.type === 'worker-lost' ? event.fence + 1 : Math.max(fence, known.fence)
       known.bodies.push(body)
       known.events.push({ seq, at, event })
@@ -273,13 +273,13 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
 
   function hear(run: Run, event: TurnEvent) {
     const runId = run.id
-    if (isFair && FAULT_EVENTS.includes(event.type) && !isHousekeeping(event))
-      violate(`${event.type} in fair weather (${runId}): ${eventText(event)}`)
-    // Tools and models cannot fault the engine, and what the store says here passes: nothing is left to blame but us.
-    if (event.type === 'fault-met') violate(`I12 ${runId}: a fault of our own ended it: ${event.detail}`)
+    if (isCalm && FAULT_EVENTS.includes(event.type) && !isHousekeeping(event))
+      violate(`${event.type} without faults (${runId}): ${eventText(event)}`)
+    // Tools and models cannot make the engine fail, and store errors are transient: an internal error is a bug.
+    if (event.type === 'fault-met') violate(`I12 ${runId}: an internal error ended it: ${event.detail}`)
     if (event.type === 'worker-lost') kernel.log(`${runId} has lost its worker`)
     if (event.type === 'answer-cut' && (event as { calls?: unknown }).calls)
-      violate(`I19 ${runId}: a cut answer has calls`)
+      violate(`I19 ${runId}: an answer that was cut off has calls`)
     if (event.type === 'context-compacted')
       for (const fault of contexts.compacted(run, event)) violate(`I9 ${runId}: ${fault}`)
     if (event.type === 'input-accepted' && event.settings.task && contexts.hasOpenCall(run))
@@ -296,24 +296,25 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     for (const fault of pools.cooldownFaults(event, asked?.granted)) violate(`I16 ${runId}: ${fault}`)
     const { failure, remedy, purpose } = event
     const isOurOwn = failure.kind === 'context-overflow' && failure.requestId === undefined && purpose !== 'summary'
-    if (isOurOwn && remedy !== 'compact') violate(`I9 ${runId}: nobody was asked, and room is not made but ${remedy}`)
+    if (isOurOwn && remedy !== 'compact')
+      violate(`I9 ${runId}: the context overflowed before a call, and the remedy is ${remedy} instead of compact`)
   }
 
   function hearAnswer(runId: RunId, event: AnswerReceived) {
     const { finish, calls, usage, credentialId, target } = event
     if (finish === 'length' && calls.length > 0) violate(`I3 ${runId}: an answer that was cut off has calls`)
-    if (isFair && target > 0) violate(`I16 ${runId}: target ${target} answered in fair weather`)
-    if (isFair && credentialId && pools.restOf(credentialId))
-      violate(`I16 ${runId}: ${credentialId} has served and still has a cooldown on record`)
-    const told = contexts.textOfMessage(event.answerId)
+    if (isCalm && target > 0) violate(`I16 ${runId}: target ${target} answered without faults`)
+    if (isCalm && credentialId && pools.restOf(credentialId))
+      violate(`I16 ${runId}: ${credentialId} succeeded and still has a cooldown`)
+    const stored = contexts.textOfMessage(event.answerId)
     const bill = usage.reasoningTokens
     if (isRemainder(event)) return
-    const said = bill === undefined ? undefined : bills.get(bill)
-    if (!said) return violate(`I3 ${runId}: an answer is recorded that the model never finished`)
-    if (said.runId) violate(`I8 an answer is recorded in ${said.runId} and in ${runId}`)
-    if (finish === 'stop' ? told !== said.text : calls.length === 0 && !said.text.startsWith(told))
-      violate(`I26 ${runId}: the answer is "${told}", said was "${said.text}"`)
-    said.runId = runId
+    const finished = bill === undefined ? undefined : bills.get(bill)
+    if (!finished) return violate(`I3 ${runId}: an answer is recorded that the model never finished`)
+    if (finished.runId) violate(`I8 an answer is recorded in ${finished.runId} and in ${runId}`)
+    if (finish === 'stop' ? stored !== finished.text : calls.length === 0 && !finished.text.startsWith(stored))
+      violate(`I26 ${runId}: the stored answer is "${stored}", the model said "${finished.text}"`)
+    finished.runId = runId
   }
 
   const outside: Outside = {
@@ -329,24 +330,25 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     over: (begunAt) => void executing.delete(begunAt),
     effect(tool, { runId, callId, idempotencyKey }, { begunAt, process }) {
       kernel.log(`${tool} ${callId} takes effect in ${runId}, run by ${process}`)
-      const known = effects.get(idempotencyKey) ?? { place: `${runId} ${callId}`, by: [], last: 0 }
-      if (known.place !== `${runId} ${callId}`)
-        violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.place}`)
+      const known = effects.get(idempotencyKey) ?? { call: `${runId} ${callId}`, by: [], last: 0 }
+      if (known.call !== `${runId} ${callId}`)
+        violate(`I28 ${tool} ${runId} ${callId} has the idempotency key of ${known.call}`)
       if (known.by.length > 0 && !mayHappenAgain(tool, { known, begunAt, askedAt: notDone.get(idempotencyKey) ?? 0 }))
-        violate(`I28 ${tool} ${known.place} took effect in ${known.by} and again in ${process}`)
-      const place = `${runId} ${callId}`
-      const key = keys.get(place) ?? idempotencyKey
-      if (key !== idempotencyKey && !REPEATED_ID.test(callId)) violate(`I28 ${tool} ${place} was run under two keys`)
-      keys.set(place, idempotencyKey)
+        violate(`I28 ${tool} ${known.call} took effect in ${known.by} and again in ${process}`)
+      const call = `${runId} ${callId}`
+      const key = keys.get(call) ?? idempotencyKey
+      if (key !== idempotencyKey && !REPEATED_ID.test(callId))
+        violate(`I28 ${tool} ${call} ran under two idempotency keys`)
+      keys.set(call, idempotencyKey)
       effects.set(idempotencyKey, { ...known, by: [...known.by, process], last: ++moments })
       happened.add(`${runId} ${callId}`)
       const started = starts.all(runId).map(({ body }) => JSON.parse(String(body)) as { callId: string; fence: number })
       const right = rightOf.get(runId)
       const mine = started.filter((event) => event.callId === callId)
       if (mine.some((event) => event.fence < Number(right?.fence))) reach('lease lost while a tool runs')
-      // A turn its process has forgotten cannot be cancelled soon, and is handed back while it works.
+      // A turn that its process has forgotten cannot be cancelled in time and is handed back while it works.
       const isHeld = processes.get(String(right?.lease_owner)) === process && mine.at(-1)?.fence === right?.fence
-      if (isHeld && !runningIn(process).includes(runId)) violate(`I13 ${process} runs ${runId} and does not know it`)
+      if (isHeld && !runningIn(process).includes(runId)) violate(`I13 ${process} runs ${runId} without tracking it`)
     },
     hasHappened(key) {
       if (!effects.has(key)) notDone.set(key, ++moments)
@@ -362,7 +364,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       const { run, events, messages } = record
       blame(checkRun(record))
       summaries.push(summarize(record))
-      if (!isSettled(run)) violate(`I13 ${run.id} is still ${run.waiting ? 'waiting' : run.status} when all is quiet`)
+      if (!isSettled(run)) violate(`I13 ${run.id} is still ${run.waiting ? 'waiting' : run.status} at the end`)
       recorded.set(run.id, { run, events })
       for (const { body } of messages)
         if (body.role === 'user') texts.set(textOf(body.content), (texts.get(textOf(body.content)) ?? 0) + 1)
@@ -378,7 +380,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       blame(checkStream({ run, events, chunks: stored, ended: head?.ended ?? false }))
       if (head && !head.ended) violate(`I25 ${run.id}: its stream has no end`)
       else if (head)
-        for (const seq of unstreamed(events, stored)) violate(`I24 ${run.id}: its stream does not tell event ${seq}`)
+        for (const seq of unstreamed(events, stored)) violate(`I24 ${run.id}: its stream has no chunk for event ${seq}`)
       for (const { number, body } of stored) saw(run.id, number, body)
     }
     blame(checkAcrossRuns({ runs: summaries }))
@@ -389,10 +391,10 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   }
 
   function saw(runId: RunId, number: number, body: string) {
-    const place = `${runId} ${number}`
-    const known = chunkBodies.get(place)
+    const chunkKey = `${runId} ${number}`
+    const known = chunkBodies.get(chunkKey)
     if (known !== undefined && known !== body) violate(`I24 chunk ${number} of ${runId} has two contents`)
-    chunkBodies.set(place, body)
+    chunkBodies.set(chunkKey, body)
   }
 
   return {
@@ -409,7 +411,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       looking.delete(process)
     },
     startCalmPhase() {
-      isFair = true
+      isCalm = true
     },
   }
 }

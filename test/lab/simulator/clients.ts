@@ -17,10 +17,10 @@ import type { Kernel } from './kernel.ts'
 export type SimulatedClientDeps = {
   name: string
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   checker: Checker
   conversation: { agent: Agent; conversationId: ConversationId }
-  /** A process that is alive right now, if there is one. */
+  /** The context of a live process, if there is one. */
   anyContext(): ServiceContext | undefined
   endsAt: number
 }
@@ -41,30 +41,30 @@ const WORDS = [
   'risky+risky+look',
 ]
 
-/** A client as they are: sends, retries what got no answer, cancels, approves, watches, comes back, and vanishes. */
-export async function runClient(parts: SimulatedClientDeps): Promise<void> {
-  const { kernel, weather, endsAt, name } = parts
+/** A realistic client: sends, retries without a response, cancels, approves, watches, reconnects and vanishes. */
+export async function runClient(deps: SimulatedClientDeps): Promise<void> {
+  const { kernel, injector, endsAt, name } = deps
   for (let turn = 0; kernel.now() < endsAt; turn++) {
     await kernel.delay(kernel.between(0, 3_000))
-    const runId = await send(`${name}-${turn}`, parts)
-    if (runId && !weather.strikes('client-vanishes', name)) {
-      const watching = watch(runId, parts)
-      if (kernel.chance(0.25)) void later(kernel, () => cancel(runId, parts))
+    const runId = await send(`${name}-${turn}`, deps)
+    if (runId && !injector.strikes('client-vanishes', name)) {
+      const watching = watch(runId, deps)
+      if (kernel.chance(0.25)) void later(kernel, () => cancel(runId, deps))
       if (kernel.chance(0.7)) await Promise.race([watching, kernel.delay(kernel.between(100, 20_000))])
     }
-    if (kernel.chance(0.8)) await answer(parts)
-    while (kernel.chance(0.15)) await makeRoom(parts)
+    if (kernel.chance(0.8)) await answer(deps)
+    while (kernel.chance(0.15)) await makeRoom(deps)
   }
 }
 
 const MODES = ['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'] as const
 
-/** Somebody asks for a summary, or for all of it to be forgotten, whatever is going on in the conversation. */
-async function makeRoom(parts: SimulatedClientDeps): Promise<void> {
-  const { kernel, conversation } = parts
+/** Requests a summary or a reset, regardless of the state of the conversation. */
+async function makeRoom(deps: SimulatedClientDeps): Promise<void> {
+  const { kernel, conversation } = deps
   const task = kernel.chance(0.7) ? ('compact' as const) : ('reset' as const)
   const compaction = { mode: kernel.pick(MODES) }
-  await ask(parts, task, (context) => changeContext({ ...conversation, task, compaction }, context))
+  await ask(deps, task, (context) => changeContext({ ...conversation, task, compaction }, context))
 }
 
 const later = async (kernel: Kernel, task: () => Promise<void>) => {
@@ -72,8 +72,8 @@ const later = async (kernel: Kernel, task: () => Promise<void>) => {
   await task()
 }
 
-async function send(key: string, parts: SimulatedClientDeps): Promise<RunId | undefined> {
-  const { kernel, conversation, checker } = parts
+async function send(key: string, deps: SimulatedClientDeps): Promise<RunId | undefined> {
+  const { kernel, conversation, checker } = deps
   const words = Array.from({ length: kernel.between(0, 3) }, () => kernel.pick(WORDS))
   const text = [key, ...words].join(' ')
   const policy = kernel.pick(['enqueue', 'enqueue', 'reject', 'interrupt', 'steer'] as const)
@@ -86,14 +86,14 @@ async function send(key: string, parts: SimulatedClientDeps): Promise<RunId | un
   const request = { ...conversation, content, policy, onGuarded, streamTokens, maxSteps, background }
   let runId: RunId | undefined
   for (let attempt = 0; attempt < 6; attempt++) {
-    const sent = await ask(parts, `send ${text} (${policy})`, (context) =>
+    const sent = await ask(deps, `send ${text} (${policy})`, (context) =>
       sendMessage({ ...request, idempotencyKey: key }, context),
     )
     if (sent === 'refused') return runId
     if (sent !== 'no-answer') {
       checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
       runId = sent.runId
-      // Now and then a client that had its answer asks again: a proxy retried, a user pressed twice.
+      // Sometimes a client repeats an answered request: a proxy retried, a user clicked twice.
       if (kernel.chance(0.9)) return runId
     }
     await kernel.delay(kernel.between(100, 2_000))
@@ -101,41 +101,41 @@ async function send(key: string, parts: SimulatedClientDeps): Promise<RunId | un
   return runId
 }
 
-async function cancel(runId: RunId, parts: SimulatedClientDeps): Promise<void> {
-  const { cancelling, cancelled } = parts.checker.memory
+async function cancel(runId: RunId, deps: SimulatedClientDeps): Promise<void> {
+  const { cancelling, cancelled } = deps.checker.memory
   cancelling.add(runId)
-  const run = await ask(parts, `cancel ${runId}`, (context) => cancelRun(runId, context))
+  const run = await ask(deps, `cancel ${runId}`, (context) => cancelRun(runId, context))
   cancelling.delete(runId)
   if (typeof run === 'object') cancelled.push(runId)
 }
 
-async function answer(parts: SimulatedClientDeps): Promise<void> {
-  const { kernel, checker } = parts
-  const pending = await ask(parts, 'list approvals', (context) => listApprovals(context))
+async function answer(deps: SimulatedClientDeps): Promise<void> {
+  const { kernel, checker } = deps
+  const pending = await ask(deps, 'list approvals', (context) => listApprovals(context))
   if (typeof pending !== 'object') return
   for (const { run, calls } of pending) {
     if (kernel.chance(0.3)) continue
     const { verdicts, isMistaken } = drawVerdicts(calls, kernel)
-    if (kernel.chance(0.2)) void cancel(run.id, parts)
+    if (kernel.chance(0.2)) void cancel(run.id, deps)
     if (!isMistaken) checker.memory.answering.add(run.id)
     for (let attempt = 0; attempt < 3; attempt++) {
-      const next = await ask(parts, `answer ${run.id}`, (context) => {
+      const next = await ask(deps, `answer ${run.id}`, (context) => {
         if (checker.memory.cancelling.has(run.id)) checker.observer.reached("cancel during an approval's commit")
         return answerApproval({ runId: run.id, verdicts }, context)
       })
       if (next === 'refused') break
       if (next === 'no-answer') continue
-      // Whoever comes after another answer is led to the run that one opened, whatever they say.
+      // After the first answer, every further answer returns the run that it opened.
       if (isMistaken && !checker.memory.answering.has(run.id))
         checker.violate(`I21 an approval of other arguments was accepted for ${run.id}`)
       checker.memory.answered.push({ runId: run.id, next })
-      if (kernel.chance(0.5)) void watch(next, parts)
+      if (kernel.chance(0.5)) void watch(next, deps)
       if (kernel.chance(0.8)) break
     }
   }
 }
 
-/** Now and then a person was shown an older call than the one that waits. */
+/** Sometimes the user saw an older call than the pending one. */
 function drawVerdicts(calls: PendingApproval['calls'], kernel: Kernel) {
   const isMistaken = kernel.chance(0.1) && calls.length > 0
   const verdicts = calls.map(({ callId, digest }) => {
@@ -146,12 +146,12 @@ function drawVerdicts(calls: PendingApproval['calls'], kernel: Kernel) {
   return { verdicts, isMistaken }
 }
 
-export async function watch(runId: RunId, parts: SimulatedClientDeps): Promise<void> {
-  const { kernel, checker } = parts
+export async function watch(runId: RunId, deps: SimulatedClientDeps): Promise<void> {
+  const { kernel, checker } = deps
   let last = 0
   let hasEnded = false
   for (let visit = 0; visit < 4; visit++) {
-    const context = parts.anyContext()
+    const context = deps.anyContext()
     if (!context) return
     const leave = new AbortController()
     const patience = kernel.after(kernel.between(50, 15_000), () => leave.abort())
@@ -163,7 +163,7 @@ export async function watch(runId: RunId, parts: SimulatedClientDeps): Promise<v
         if (hasEnded) checker.violate(`I25 a reader of ${runId} got ${number} after the end`)
         last = number
         if (chunk.message_type === 'done') return 'done'
-        // Readers leave in mid-sentence, not where a write happened to end.
+        // Readers disconnect anywhere, not only where a write ended.
         if (kernel.chance(0.03)) return 'left'
       }
       if (hasEnded && !leave.signal.aborted) checker.observer.reached('resume at the last number')
@@ -177,14 +177,14 @@ export async function watch(runId: RunId, parts: SimulatedClientDeps): Promise<v
   }
 }
 
-/** The answer; or that it was refused, which is an answer too; or that none came. */
+/** The result, `refused` if the request was refused, or `no-answer` if no response came. */
 export async function ask<T>(
-  parts: SimulatedClientDeps,
+  deps: SimulatedClientDeps,
   what: string,
   call: (context: ServiceContext) => Promise<T>,
 ): Promise<T | 'refused' | 'no-answer'> {
-  const { kernel, name } = parts
-  const context = parts.anyContext()
+  const { kernel, name } = deps
+  const context = deps.anyContext()
   if (!context) return 'no-answer'
   const answered = call(context).catch((fault: unknown) => {
     if (fault instanceof Problem) return 'refused' as const

@@ -9,13 +9,13 @@ import { isPromptForModel } from './parsed-prompt.ts'
 type Compacted = Extract<TurnEvent, { type: 'context-compacted' }>
 
 export type ContextCheck = {
-  /** A summary was asked for: of these words. */
+  /** The text of a summary request. */
   heardSummary(request: ModelRequest): void
-  /** Whether this compaction takes away what it says and nothing else. */
+  /** Faults of a compaction: it must remove from view exactly what it replaces. */
   compacted(run: Run, event: Compacted): string[]
-  /** Whether a call of the conversation is open at this moment. */
+  /** Whether the conversation has an open call now. */
   hasOpenCall(run: Run): boolean
-  /** New messages are remembered, and what no message may say is looked for. */
+  /** Remembers new messages, and looks for texts that must never be stored. */
   changedMessages(): string[]
   textOfMessage(id: MessageId): string
   /** Messages never change. */
@@ -28,10 +28,10 @@ type Row = { position: number; body: MessageBody }
 export function newContextCheck(database: DatabaseSync): ContextCheck {
   const bodies = new Map<string, string>()
   const summaries: string[] = []
-  /** By conversation: what the last compaction replaced up to, and where the view began after it. */
+  /** By conversation: the last message that the last compaction replaced, and the start of the view after it. */
   const last = new Map<string, { to: number; contextStart: number }>()
   let seen = 0
-  const newer = database.prepare('select rowid as place, id, body from messages where rowid > ? order by rowid')
+  const newer = database.prepare('select rowid as row_number, id, body from messages where rowid > ? order by rowid')
   const all = database.prepare('select id, body from messages')
   const one = database.prepare('select body from messages where id = ?')
   const ofConversation = database.prepare(
@@ -41,7 +41,7 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
     "select body from events join runs on runs.number = run_number where runs.id = ? and type = 'input-accepted'",
   )
 
-  /** Whoever asks for a summary gets one; only what is done unasked must be worth it. */
+  /** A requested summary is always made; an automatic one must save enough tokens. */
   const isAskedFor = (run: Run): boolean =>
     accepted.all(run.id).some(({ body }) => (JSON.parse(String(body)) as Accepted).settings.task === 'compact')
 
@@ -75,15 +75,15 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
       const leastLeft = isAskedFor(run) ? 1 : 0.9
       return [
         ...(contextStart < before.contextStart
-          ? [`the view goes back from ${before.contextStart} to ${contextStart}`]
+          ? [`the view moves back from ${before.contextStart} to ${contextStart}`]
           : []),
         ...(replaces.to >= contextStart && !isReset ? [`${replaces.to} is replaced and still in view`] : []),
-        ...lost.map(({ position }) => `message ${position} is out of view and ${summaryId} does not stand for it`),
+        ...lost.map(({ position }) => `message ${position} is out of view and ${summaryId} does not cover it`),
         ...(!isReset && gone.length === 0 ? ['it replaces nothing that was in view'] : []),
         ...(!isReset && tokensAfter > leastLeft * tokensBefore
           ? [`it leaves ${tokensAfter} of ${tokensBefore} tokens`]
           : []),
-        ...(isTold ? [] : [`what ${summaryId} stands for was not shown to whoever wrote it`]),
+        ...(isTold ? [] : [`the model that wrote ${summaryId} did not see the messages it replaces`]),
         ...(isTorn ? [`the view begins at ${contextStart}, between a call and its results`] : []),
       ]
     },
@@ -93,12 +93,12 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
     },
     changedMessages() {
       const faults: string[] = []
-      for (const { place, id, body } of newer.all(seen)) {
-        seen = Number(place)
+      for (const { row_number: rowNumber, id, body } of newer.all(seen)) {
+        seen = Number(rowNumber)
         bodies.set(String(id), String(body))
         const parsed = JSON.parse(String(body)) as MessageBody
         if (parsed.role === 'user' && isPromptForModel(textOf(parsed.content)))
-          faults.push(`I5 ${id} is for the model alone and is stored`)
+          faults.push(`I5 ${id} is a prompt for the model alone and was stored`)
       }
       return faults
     },

@@ -1,6 +1,6 @@
 import type { Kernel } from './kernel.ts'
 
-/** Everything that can go wrong, by port. A seed turns on a random subset. */
+/** Every fault that can be injected, by port. A seed enables a random subset. */
 export const FAULTS = [
   'store-error-before',
   'store-error-after',
@@ -36,14 +36,14 @@ export const FAULTS = [
   'process-dies-after-write',
   'process-pause',
   'clock-jump',
-  'nudge-lost',
-  'nudge-doubled',
+  'wakeup-lost',
+  'wakeup-doubled',
   'client-vanishes',
 ] as const
 
 export type Fault = (typeof FAULTS)[number]
 
-/** How often a fault strikes at each opportunity, where it is on and its time has not passed. */
+/** Probability of a fault at each opportunity, while it is enabled. */
 const ODDS: Record<Fault, number> = {
   'store-error-before': 0.03,
   'store-error-after': 0.03,
@@ -79,22 +79,22 @@ const ODDS: Record<Fault, number> = {
   'process-dies-after-write': 0.01,
   'process-pause': 1,
   'clock-jump': 1,
-  'nudge-lost': 0.3,
-  'nudge-doubled': 0.3,
+  'wakeup-lost': 0.3,
+  'wakeup-doubled': 0.3,
   'client-vanishes': 0.2,
 }
 
-/** A call that kills whoever runs it does so for ever: it is the run that has to end. */
+/** A call that kills its process always does: the run has to end. */
 const LASTING: ReadonlySet<Fault> = new Set(['tool-poison'])
 
 export type FaultInjector = {
-  /** Whether this fault strikes now; counted and told when it does. */
+  /** Whether to inject this fault now; counts and logs it if so. */
   strikes(fault: Fault, where?: string): boolean
   isOn(fault: Fault): boolean
   struck: Map<Fault, number>
 }
 
-/** Faults end at `endsAt`, so that after it everything must come to rest. */
+/** No faults are injected after `endsAt`, so that every run must end. */
 export function newFaultInjector(
   kernel: Kernel,
   { faults, endsAt }: { faults: ReadonlySet<Fault>; endsAt: number },
@@ -104,7 +104,7 @@ export function newFaultInjector(
     struck,
     isOn: (fault) => faults.has(fault),
     strikes(fault, where) {
-      // Chance is drawn whether or not the fault is on, so that shrinking a seed does not change its other draws.
+      // Draw even if the fault is disabled, so that shrinking a seed does not change its other draws.
       const isDrawn = kernel.chance(ODDS[fault])
       if (!isDrawn || !faults.has(fault) || (kernel.now() >= endsAt && !LASTING.has(fault))) return false
       struck.set(fault, (struck.get(fault) ?? 0) + 1)
@@ -114,5 +114,5 @@ export function newFaultInjector(
   }
 }
 
-/** Swarm testing: each seed has its own mixture, so that rare combinations are reached. */
+/** Swarm testing: each seed has its own mixture of faults, to reach rare combinations. */
 export const drawFaults = (kernel: Kernel): Set<Fault> => new Set(FAULTS.filter(() => kernel.chance(0.4)))

@@ -2,12 +2,12 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { FaultInjector } from './faults.ts'
 
 /**
- * The database as it is when its disk fills up in the middle of a transaction: a statement fails after others of the
- * same commit have written. Only writes are struck; whoever checks may still look.
+ * A database whose disk fills up during a transaction: a statement fails after other statements of the same commit.
+ * Only writes fail; the checker can still read.
  */
-export function onFullDisk(database: DatabaseSync, weather: FaultInjector, isReady: () => boolean): DatabaseSync {
+export function onFullDisk(database: DatabaseSync, injector: FaultInjector, isReady: () => boolean): DatabaseSync {
   const strike = (sql: string) => {
-    if (!isReady() || !database.isTransaction || !weather.strikes('store-full-midway', sql.split(' ', 3).join(' ')))
+    if (!isReady() || !database.isTransaction || !injector.strikes('store-full-midway', sql.split(' ', 3).join(' ')))
       return
     throw Object.assign(new Error('database or disk is full'), { errcode: 13, code: 'ERR_SQLITE_ERROR' })
   }
@@ -24,7 +24,7 @@ export function onFullDisk(database: DatabaseSync, weather: FaultInjector, isRea
   })
 }
 
-/** A plain object and not a proxy: this is on the way of every statement. */
+/** A plain object instead of a proxy, because every statement passes here. */
 function striking(statement: StatementSync, strike: () => void): StatementSync {
   const struck = (method: 'run' | 'get' | 'all') => {
     const work = statement[method].bind(statement) as (...parameters: unknown[]) => unknown

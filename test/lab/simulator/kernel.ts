@@ -1,8 +1,8 @@
 import { seededFraction } from '../../harness/seeded.ts'
 
 /**
- * Virtual time and seeded scheduling: one heap of things to come, ordered by time and, at the same moment, by chance.
- * One thing happens, everything that follows from it without time passing settles, then the next. The seed decides all.
+ * Virtual time and seeded scheduling: one heap of future tasks, ordered by time and, if equal, by a random draw.
+ * One task runs, every promise that follows from it settles, then the next task runs. The seed decides everything.
  */
 export type Kernel = {
   now(): number
@@ -16,9 +16,9 @@ export type Kernel = {
   delay(ms: number): Promise<void>
   /** Runs until nothing is left to do, or `until` is reached. */
   run(until: number): Promise<void>
-  /** More happened than a day can hold: something goes round in circles. Nothing happens from then on. */
+  /** True after too many events, which means an endless loop. No event runs from then on. */
   isExhausted(): boolean
-  /** One line of the story; part of the hash that two runs of a seed must share. */
+  /** Adds a line to the story, and to the hash that two runs of a seed must share. */
   log(line: string): void
   readonly story: string[]
   hash(): string
@@ -27,7 +27,7 @@ export type Kernel = {
 
 type Entry = { at: number; tie: number; order: number; task(): void; isCancelled: boolean }
 
-/** A day has about 7,000 events; the busiest of 20,000 seeds a small multiple of it. */
+/** A day has about 7,000 events; the busiest of 20,000 seeds has a small multiple of that. */
 const MOST_EVENTS = 150_000
 
 export function newKernel(seed: number): Kernel {
@@ -94,8 +94,8 @@ export function newKernel(seed: number): Kernel {
 }
 
 /**
- * Takes one step after the other until one says that it was the last. Between two immediates node settles every promise
- * that can resolve without another event. Many are queued at a time: coming round the event loop costs a system call.
+ * Runs steps until one returns false. Between two immediates Node settles every promise that needs no further
+ * event. Many immediates are queued at a time, because each round of the event loop costs a system call.
  */
 function eachSettled(step: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -115,7 +115,7 @@ function eachSettled(step: () => boolean): Promise<void> {
       for (let index = 0; index < STEPS_A_ROUND; index++) setImmediate(take)
       setImmediate(round)
     }
-    // The first at once, or a seed of the regressions would be another day than the one that found something.
+    // The first step runs at once; otherwise the seeds of the regressions would have other traces.
     take()
     round()
   })

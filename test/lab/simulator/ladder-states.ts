@@ -2,7 +2,7 @@ import type { TurnEvent } from '../../../src/core/event.ts'
 
 export type LadderStates = { take(event: TurnEvent, fence: number): string[] }
 
-/** Rare states of one run's way to an answer, as its events come in. */
+/** Detects rare states of the recovery of one run from its events. */
 export function ladderStates(): LadderStates {
   let before: TurnEvent | undefined
   /** The fence of the last failure since the last answer. */

@@ -8,7 +8,7 @@ import type { Vendors } from './vendors.ts'
 const ID = 'credential-login'
 
 export type Logins = {
-  /** A person logs in: a new credential, or a new life for the one there is. */
+  /** Signs in: creates the credential or revives it. */
   logIn(store: Pick<Store, 'credentials'>): Promise<void>
   shown(token: string, client: TokenClient): void
   lost(token: string): void
@@ -17,12 +17,12 @@ export type Logins = {
 type LoginsDeps = {
   vendors: Vendors
   now(): number
-  /** Claims are held by the clock: where clocks jump, two may hold one. */
+  /** Refresh claims expire by the clock: if clocks jump, two processes may hold one. */
   isExcused(): boolean
   violate(text: string): void
 }
 
-/** The one login of a simulated day. A refresh token is shown once, unless whoever showed it died or heard nothing. */
+/** The login of a simulated day. A refresh token is used once, unless its user died or got no response. */
 export function newLogins({ vendors, now, isExcused, violate }: LoginsDeps): Logins {
   const shownBy = new Map<string, TokenClient>()
   const lost = new Set<string>()
@@ -55,9 +55,9 @@ export function newLogins({ vendors, now, isExcused, violate }: LoginsDeps): Log
     },
     shown(token, client) {
       const first = shownBy.get(token)
-      // Whoever sleeps longer than its right lasts cannot say that it has shown it: somebody else must try.
+      // A process paused beyond its claim cannot record that it used the token: another process must try.
       if (first?.isAlive && !first.isPaused && !lost.has(token) && !isExcused())
-        violate(`I8 a refresh token was shown by ${first.name} and again by ${client.name}`)
+        violate(`I8 a refresh token was used by ${first.name} and again by ${client.name}`)
       shownBy.set(token, client)
     },
     lost: (token) => void lost.add(token),

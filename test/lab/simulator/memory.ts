@@ -2,14 +2,14 @@ import type { LoggedEvent } from '../../../src/core/event.ts'
 import type { RunId } from '../../../src/core/id.ts'
 import { isSettled, type Run } from '../../../src/core/run.ts'
 
-/** What clients were told and must still be true at the end. */
+/** Responses that clients received; they must still be true at the end. */
 export type ClientMemory = {
   accepted: { key: string; runId: RunId; text: string; how: 'opened' | 'steered' | 'repeated' }[]
-  /** Cancels that have no answer yet. */
+  /** Cancels without a response yet. */
   cancelling: Set<RunId>
   cancelled: RunId[]
   answered: { runId: RunId; next: RunId }[]
-  /** Waiting runs to which somebody tried to give an answer that is not mistaken. */
+  /** Waiting runs for which a client sent a valid answer. */
   answering: Set<RunId>
 }
 
@@ -23,7 +23,7 @@ export const newClientMemory = (): ClientMemory => ({
 
 type Recorded = ReadonlyMap<RunId, { run: Run; events: LoggedEvent[] }>
 
-/** What clients were told against what is there. */
+/** Compares the responses of clients with the stored data. */
 export function memoryFaults({ accepted, cancelled, answered }: ClientMemory, recorded: Recorded): string[] {
   return [
     ...acceptedFaults(accepted, recorded),
@@ -37,7 +37,7 @@ function acceptedFaults(accepted: ClientMemory['accepted'], recorded: Recorded):
   const runOfKey = new Map<string, RunId>()
   for (const { key, runId, text } of accepted) {
     const found = recorded.get(runId)
-    if (!found) faults.push(`I7 ${runId} was acknowledged and is not there`)
+    if (!found) faults.push(`I7 ${runId} was acknowledged and is not stored`)
     else if (!JSON.stringify(found.events).includes(JSON.stringify(text)))
       faults.push(`I7 "${text}" was acknowledged and is not in the log of ${runId}`)
     const known = runOfKey.get(key)
@@ -53,13 +53,13 @@ function cancelFaults(runId: RunId, recorded: Recorded): string[] {
   const last = events.findLast(({ event }) => event.type === 'turn-ended')?.event
   const isCancelled =
     last?.type === 'turn-ended' && (last.stopReason === 'cancelled' || last.error?.errorType === 'time_limit')
-  return hasCancel && !isCancelled ? [`I20 a cancel of ${runId} was accepted and it ended otherwise`] : []
+  return hasCancel && !isCancelled ? [`I20 a cancel of ${runId} was accepted and the run was not cancelled`] : []
 }
 
-/** A repeated answer leads to the run the first one opened, unless that run failed or was cancelled. */
+/** A repeated answer returns the run that the first one opened, unless that run failed or was cancelled. */
 function answeredFaults(answered: ClientMemory['answered'], recorded: Recorded): string[] {
   return answered.flatMap(({ runId, next }) => {
-    if (!recorded.has(next)) return [`I21 the answer to ${runId} was accepted and its run ${next} is not there`]
+    if (!recorded.has(next)) return [`I21 the answer to ${runId} was accepted and its run ${next} is not stored`]
     const answer = recorded.get(runId)?.events.find(({ event }) => event.type === 'approval-answered')?.event
     if (answer?.type !== 'approval-answered') return [`I21 the answer to ${runId} was accepted and is not in its log`]
     if (answer.continuedBy === next) return []

@@ -11,7 +11,7 @@ import type { Vendors } from './vendors.ts'
 
 type SimulatedModelDeps = {
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   clock: Clock
   observer: Observer
   vendors: Vendors
@@ -19,7 +19,7 @@ type SimulatedModelDeps = {
   name: string
 }
 
-/** Says what the message asks for ("once again guarded"), step by step; what goes wrong is the weather's. */
+/** Answers with the calls that the message names ("once again guarded"), step by step; the injector adds faults. */
 export function simulatedModels(parts: SimulatedModelDeps): Models {
   const providers = new Map(['sim', 'spare'].map((provider) => [provider, simulatedProvider(provider, parts)]))
   return { find: (name) => providers.get(name) }
@@ -46,32 +46,32 @@ async function* streamAnswer(
   { signal, grant }: ModelStreamOptions,
   line: ModelConnection,
 ): AsyncGenerator<Part> {
-  const { kernel, weather, clock, observer, name, provider, connection, vendors } = line
-  const wish = parsePrompt(request)
+  const { kernel, injector, clock, observer, name, provider, connection, vendors } = line
+  const prompt = parsePrompt(request)
   const requestId = observer.asked({
     process: name,
     provider,
     request,
-    prompt: wish,
+    prompt,
     at: clock.now(),
     ...defined({ grant }),
   })
   await clock.sleep(kernel.between(1, 30), signal)
   const secret = grant ? { secret: grant.secret } : {}
-  const refusal = vendors.refusalOf({ provider, request, ...secret, connection, isSummary: wish.isSummary })
+  const refusal = vendors.refusalOf({ provider, request, ...secret, connection, isSummary: prompt.isSummary })
   if (refusal) {
     yield { type: 'failure', failure: { ...refusal, requestId } }
     return
   }
-  // A number of its own on the bill of every answer: what is recorded can be traced to what was said.
+  // Each answer has a unique number in its usage, so that a stored answer can be traced to its request.
   const bill = kernel.between(1_000, 1_000_000_000)
-  const said = answerTo(request, wish, { bill, repeatsIds: weather.isOn('provider-nonsense') })
-  const parts = spoil(said.parts, line)
-  // Who is asked to go on and says nothing at all has said that this was all.
+  const answer = answerTo(request, prompt, { bill, repeatsIds: injector.isOn('provider-nonsense') })
+  const parts = spoil(answer.parts, line)
+  // An empty continuation means that the text was already complete.
   const isMute = !parts.some(({ type }) => type === 'text-delta')
-  const text = isMute && wish.kept !== undefined ? wish.kept : said.text
-  const cutAt = weather.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
-  const stallAt = weather.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
+  const text = isMute && prompt.kept !== undefined ? prompt.kept : answer.text
+  const cutAt = injector.strikes('provider-cut', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
+  const stallAt = injector.strikes('provider-stall', `a request of ${name}`) ? kernel.between(0, parts.length) : -1
   for (const [index, part] of parts.entries()) {
     if (signal.aborted || index === cutAt) return
     if (index === stallAt) {
@@ -81,12 +81,12 @@ async function* streamAnswer(
       return
     }
     if (part.type === 'finish') observer.answered(bill, text)
-    yield weather.strikes('provider-nonsense', name) ? malformedPart(part, kernel) : part
+    yield injector.strikes('provider-nonsense', name) ? malformedPart(part, kernel) : part
     await clock.sleep(kernel.between(0, 10), signal)
   }
 }
 
-/** What servers really send: repeated or missing ids, broken JSON, tools nobody has. */
+/** Malformed output of real servers: repeated or missing ids, invalid JSON, unknown tools. */
 function malformedPart(part: Part, kernel: Kernel): Part {
   if (part.type === 'call-start')
     return { ...part, ...kernel.pick([{ callId: '' }, { callId: 'same' }, { tool: 'nobody-has-it' }]) }
@@ -94,12 +94,12 @@ function malformedPart(part: Part, kernel: Kernel): Part {
   return part
 }
 
-/** Answers that are none: nothing, only thoughts, or cut off by the output limit. */
-function spoil(parts: Part[], { kernel, weather, name }: ModelConnection): Part[] {
+/** Unusable answers: empty, only reasoning, or cut off by the output limit. */
+function spoil(parts: Part[], { kernel, injector, name }: ModelConnection): Part[] {
   const isMute = kernel.chance(0.5)
   const length = kernel.between(1, 4)
-  const isHollow = weather.strikes('provider-hollow', name)
-  const isCut = weather.strikes('provider-truncates', name)
+  const isHollow = injector.strikes('provider-hollow', name)
+  const isCut = injector.strikes('provider-truncates', name)
   const isContent = ({ type }: Part) => type === 'text-delta' || type === 'call-start' || type === 'call-delta'
   const tail = parts.filter(({ type }) => type === 'usage')
   const limit: Part = { type: 'finish', finish: 'length' }
@@ -120,30 +120,30 @@ type SimulatedAnswer = {
   text: string
 }
 
-/** Each word of a wish is one step: a `+` joins calls of one answer. Without words left, the model says goodbye. */
+/** Each word of the message is one step; `+` joins calls of one answer. After the last word the model ends the turn. */
 function answerTo(
   request: ModelRequest,
-  wish: ParsedPrompt,
+  prompt: ParsedPrompt,
   { bill, repeatsIds }: { bill: number; repeatsIds: boolean },
 ): SimulatedAnswer {
   const promptTokens = Math.ceil(JSON.stringify(request.messages).length / 8)
   const usage: Part = { type: 'usage', usage: { promptTokens, completionTokens: 5, reasoningTokens: bill } }
   const stop: Part = { type: 'finish', finish: 'stop' }
   const say = (pieces: string[]): Part[] => pieces.map((text) => ({ type: 'text-delta', text }))
-  if (wish.isSummary) return { parts: [...say(['what was said']), usage, stop], text: 'what was said' }
-  if (wish.kept !== undefined) {
-    const pieces = piecesOf(...subjectOf(wish.kept))
+  if (prompt.isSummary) return { parts: [...say(['what was said']), usage, stop], text: 'what was said' }
+  if (prompt.kept !== undefined) {
+    const pieces = piecesOf(...subjectOf(prompt.kept))
     const text = pieces.join('')
-    return { parts: [...say([text.slice(wish.kept.length)].filter(Boolean)), usage, stop], text }
+    return { parts: [...say([text.slice(prompt.kept.length)].filter(Boolean)), usage, stop], text }
   }
-  const { text, steps } = wish
+  const { text, steps } = prompt
   const word = text.split(' ').slice(1)[steps]
   const tools = word?.split('+').filter((name) => request.tools.some((tool) => tool.name === name)) ?? []
   if (tools.length === 0) {
     const pieces = piecesOf(text, String(steps))
     return { parts: [...say(pieces), usage, stop], text: pieces.join('') }
   }
-  // Some servers count the calls of each answer from zero, all day long.
+  // Some servers number the calls of each answer from zero.
   const [key] = text.split(' ')
   const prefix = repeatsIds && /[13579]$/.test(key!) ? 'call' : `call-${key}-${steps}-${bill}`
   const calls = tools.flatMap((tool, index): Part[] => [
@@ -162,7 +162,7 @@ const THOUGHT: Part[] = [
 const piecesOf = (text: string, step: string): string[] =>
   Array.from({ length: 4 }, (_, index) => `${text}/${step}/${index} `)
 
-/** What a text that goes on is about stands in its first piece. */
+/** The subject of a continued text is in its first piece. */
 function subjectOf(kept: string): [string, string] {
   const [, text = '', step = ''] = /^(.*?)\/(\d+)\/0 /s.exec(kept) ?? []
   return [text, step]

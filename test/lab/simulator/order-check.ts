@@ -5,7 +5,7 @@ type Row = { run: string; number: number; conversation: string; body: string }
 
 const WORK: readonly TurnEvent['type'][] = ['answer-received', 'answer-cut', 'attempt-failed', 'tool-started']
 
-/** All events of all runs in the order they were committed: what only shows between the runs of a conversation. */
+/** Checks the order of all events of all runs: faults that only show between runs of a conversation. */
 export function orderFaults(database: DatabaseSync): string[] {
   const rows = database
     .prepare(
@@ -23,7 +23,7 @@ export function orderFaults(database: DatabaseSync): string[] {
     const event = JSON.parse(row.body) as TurnEvent
     if (event.type === 'input-accepted' && event.continues) inherits.add(run)
     if (event.type === 'input-accepted' && !event.continues && waiting.has(conversation))
-      faults.push(`I10 ${run} was accepted although ${waiting.get(conversation)} waits for a person`)
+      faults.push(`I10 ${run} was accepted although ${waiting.get(conversation)} waits for approval`)
     if (event.type === 'turn-ended' && event.stopReason === 'requires_approval') waiting.set(conversation, run)
     const isExit =
       event.type === 'approval-answered' || (event.type === 'turn-ended' && event.stopReason === 'cancelled')
@@ -32,7 +32,7 @@ export function orderFaults(database: DatabaseSync): string[] {
     hasWorked.add(run)
     if (inherits.has(run)) continue
     const before = latest.get(conversation)
-    if (before && before.number > number) faults.push(`I15 ${run} was sent before ${before.run} and worked on after it`)
+    if (before && before.number > number) faults.push(`I15 ${run} was sent before ${before.run} and ran after it`)
     latest.set(conversation, row)
   }
   return faults

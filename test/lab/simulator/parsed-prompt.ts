@@ -6,17 +6,17 @@ const EMPTY_ANSWER_PROMPT = /^Your last answer had no text and called no tool\./
 const QUOTED = '\n\nThe latest message, word for word:\n'
 const SUMMARIZE = 'Summarize the conversation you are given'
 
-/** A request as the model of a simulation understands it. */
+/** A model request as the simulated model reads it. */
 export type ParsedPrompt = {
-  /** What a person said last, wherever it stands. */
+  /** The last user message, also if it is quoted in a summary. */
   text: string
-  /** Answers the model sees behind it. */
+  /** Number of answers after it. */
   steps: number
-  /** Text it is to go on with. */
+  /** Partial text that the model is asked to continue. */
   kept?: string
   isNudged: boolean
   isSummary: boolean
-  /** Without the words that are for the model alone. */
+  /** Without prompts for the model alone. */
   messages: readonly MessageBody[]
 }
 
@@ -27,9 +27,9 @@ export function parsePrompt({ system, messages }: { system: string; messages: re
   const before = messages.at(-2)
   const kept = CONTINUE_PROMPT.test(last) && before?.role === 'assistant' ? textOf(before.content) : undefined
   const plain = messages.slice(0, messages.length - (kept !== undefined ? 2 : isNudged ? 1 : 0))
-  const place = plain.findLastIndex(({ role }) => role === 'user' || role === 'system')
-  const steps = plain.slice(place + 1).filter(({ role }) => role === 'assistant').length
-  const text = place < 0 ? quotedIn(plain) : userText(plain[place])
+  const position = plain.findLastIndex(({ role }) => role === 'user' || role === 'system')
+  const steps = plain.slice(position + 1).filter(({ role }) => role === 'assistant').length
+  const text = position < 0 ? quotedIn(plain) : userText(plain[position])
   return { text, steps, isNudged, isSummary, messages: plain, ...defined({ kept }) }
 }
 
@@ -41,6 +41,6 @@ const userText = (body: MessageBody | undefined): string =>
 function quotedIn(messages: readonly MessageBody[]): string {
   const summary = messages.findLast(({ role }) => role === 'summary')
   if (summary?.role !== 'summary') return ''
-  const place = summary.text.lastIndexOf(QUOTED)
-  return place < 0 ? '' : summary.text.slice(place + QUOTED.length)
+  const position = summary.text.lastIndexOf(QUOTED)
+  return position < 0 ? '' : summary.text.slice(position + QUOTED.length)
 }

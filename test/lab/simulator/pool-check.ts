@@ -8,26 +8,26 @@ import type { Chosen } from './unreliable-store.ts'
 type PoolCooldown = { until: number; runId: string; createdAt: number }
 type Member = { id: CredentialId; isDead: boolean; canRefresh: boolean; rest?: PoolCooldown }
 
-/** The members of a pool as the rows have them: read without the product's queries. */
+/** The members of a pool, read from the rows without the queries of the product. */
 export type PoolView = readonly Member[]
 
-/** What was true when a credential was granted; absent where it changed while the pool was looking. */
+/** The state when a credential was granted; `siblings` is absent if it changed during the choice. */
 export type Granted = { credentialId: CredentialId; siblings?: number; canRefresh: boolean }
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 
 export type PoolCheck = {
   view(provider: string): PoolView
-  /** What is wrong with this choice. `reach` is told of states that are worth having seen. */
+  /** Faults of this choice. Rare states are passed to `reach`. */
   faultsOf(process: string, chosen: Chosen): string[]
   grantedBy(grant: Grant): Granted | undefined
-  /** This process committed a failure that made a credential rest. */
+  /** Records that this process committed a failure with a cooldown. */
   wrote(process: string, event: TurnEvent): void
-  /** Whether the cooldown of a failed attempt may be written, and for how long. */
+  /** Faults of the cooldown of a failed attempt. */
   cooldownFaults(event: AttemptFailed, granted: Granted | undefined): string[]
-  /** Rows of a credential that has just been used with success. */
+  /** The cooldown of a credential, if it has one. */
   restOf(id: CredentialId): PoolCooldown | undefined
-  /** The end of the last one. */
+  /** When the last cooldown ends. */
   lastEnd(): number
 }
 
@@ -39,7 +39,7 @@ type PoolCheckDeps = {
 
 const STATED = 31 * 24 * 3_600_000
 
-/** How long a credential rests that has others beside it, by reason. */
+/** Cooldown of a credential with siblings, by reason. */
 const UNSTATED: Partial<Record<string, number>> = {
   'auth-rejected': 300_000,
   'rate-limited': 3_600_000,
@@ -105,7 +105,7 @@ export function newPoolCheck({ database, environmentIds, reach }: PoolCheckDeps)
           reach('a cooldown obeyed by another process')
       if (choice.type !== 'granted') {
         const passed = was.find((id) => is.includes(id))
-        return passed ? [`I16 ${process}: ${passed} can serve and the choice is ${choice.type}`] : []
+        return passed ? [`I16 ${process}: ${passed} is available and the choice is ${choice.type}`] : []
       }
       const { credentialId } = choice.grant
       const member = after.find(({ id }) => id === credentialId)
@@ -117,9 +117,9 @@ export function newPoolCheck({ database, environmentIds, reach }: PoolCheckDeps)
       return [
         ...(was.includes(credentialId) || is.includes(credentialId)
           ? []
-          : [`I16 ${process}: ${credentialId} is used and is dead, rests or failed in this step`]),
+          : [`I16 ${process}: ${credentialId} is used although it is dead, in cooldown or failed in this step`]),
         ...(isSure && choice.siblings !== was.length - 1
-          ? [`I16 ${process}: ${choice.siblings} siblings of ${credentialId}, there are ${was.length - 1}`]
+          ? [`I16 ${process}: ${choice.siblings} siblings reported for ${credentialId}, there are ${was.length - 1}`]
           : []),
       ]
     },
@@ -134,11 +134,15 @@ export function newPoolCheck({ database, environmentIds, reach }: PoolCheckDeps)
           ? []
           : [`a cooldown for ${reason} of ${failure.kind}`]),
         ...(scope === 'credential' && key !== credentialId
-          ? [`${key} rests, the request was made with ${credentialId}`]
+          ? [`${key} got the cooldown, the request was made with ${credentialId}`]
           : []),
-        ...(stated === undefined && !mayBeUnstated ? [`${key} rests without a stated end and has no siblings`] : []),
-        ...(until - createdAt === lasts ? [] : [`${key} rests for ${until - createdAt} ms, not ${lasts}`]),
-        ...(remedy === 'retry-credential' || remedy === 'wait' ? [`${key} rests and is tried again by ${remedy}`] : []),
+        ...(stated === undefined && !mayBeUnstated
+          ? [`${key} has a cooldown without a stated end and no siblings`]
+          : []),
+        ...(until - createdAt === lasts ? [] : [`the cooldown of ${key} lasts ${until - createdAt} ms, not ${lasts}`]),
+        ...(remedy === 'retry-credential' || remedy === 'wait'
+          ? [`${key} is in cooldown and is retried by ${remedy}`]
+          : []),
       ]
     },
   }

@@ -2,7 +2,7 @@ import { runSeed } from './seed.ts'
 import { shrink } from './shrink.ts'
 import { nameIdsIn, storyLines } from './story.ts'
 
-/** One seed as a story. A failing one is shrunk first; the answer is the exit code. */
+/** Prints one seed as a story and returns the exit code. A failing seed is shrunk first. */
 export async function printSeed(seed: number): Promise<number> {
   const shrunk = await shrink(seed)
   const report = shrunk?.report ?? (await runSeed({ seed }))
@@ -10,7 +10,7 @@ export async function printSeed(seed: number): Promise<number> {
   for (const line of storyLines(report)) console.log(line)
   console.log('')
   console.log(`seed ${seed}: ${report.runs} runs, ${report.events} events, story ${report.hash}`)
-  console.log(`faults that struck: ${faults || 'none'}`)
+  console.log(`faults injected: ${faults || 'none'}`)
   if (!shrunk) {
     console.log('no violation')
     return 0
@@ -19,7 +19,7 @@ export async function printSeed(seed: number): Promise<number> {
   const kinds = [...(exactly ?? allow ?? [])].join(', ') || 'no faults'
   const other = shrunk.options.seed === seed ? '' : ` on seed ${shrunk.options.seed}`
   const day = durationMs === undefined ? '' : `, a day of ${durationMs / 1_000} s`
-  console.log(`shrunk to ${kinds}, ${clients} clients${day}${other}; it still breaks:`)
+  console.log(`shrunk to ${kinds}, ${clients} clients${day}${other}; it still violates:`)
   for (const text of report.violations) console.log(`  ${nameIdsIn(text, report.story)}`)
   return 1
 }

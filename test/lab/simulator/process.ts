@@ -22,45 +22,45 @@ import { type Outside, simulatedTools } from './tools.ts'
 import { type Observer, unreliableChunks, unreliableStore } from './unreliable-store.ts'
 import type { Vendors } from './vendors.ts'
 
-/** A server in the simulation: its own memory and clock, the shared database, and a life that can end at any event. */
+/** A simulated server with its own memory and clock and a shared database. It can die at any event. */
 export type SimulatedProcess = {
   name: string
   readonly isAlive: boolean
   context: ServiceContext
   engine: Engine
   kill(why: string): void
-  /** Nothing in it happens for so long: a garbage collection, a laptop lid, SIGSTOP. */
+  /** Suspends the process: a garbage collection, a laptop lid, SIGSTOP. */
   pause(ms: number): void
   jumpClock(ms: number): void
-  /** As a time server would. */
+  /** Corrects the clock, as NTP would. */
   setClockRight(): void
 }
 
 export type SimulatedProcessDeps = {
   name: string
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   database: DatabaseSync
   observer: Observer
   outside: Outside
   setup: Setup
   vendors: Vendors
   tokenServer: TokenServer
-  /** How far the calendar is ahead of the simulation: nights pass at once. */
+  /** How far the calendar is ahead of the simulation: nights are skipped. */
   nights(): number
   onDeath(name: string): void
 }
 
-/** With room for none, one or all of its conversations a process must do the very same. */
+/** Cache size of a process: none, one or all conversations. The behavior must be the same. */
 const cacheEntriesOf = (name: string): number => [0, 1, 1_000][(name.codePointAt(name.length - 1) ?? 0) % 3]!
 
 export async function startProcess(parts: SimulatedProcessDeps): Promise<SimulatedProcess> {
-  const { name, kernel, weather, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
+  const { name, kernel, injector, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
   const life = newKillSwitch()
   let pausedUntil = 0
   let skew = 0
 
-  /** A continuation of this process: not while it is paused, never after its death. */
+  /** Runs a task inside this process: not while it is paused, never after its death. */
   const inside = (task: () => void) => {
     if (!life.isAlive) return
     if (kernel.now() < pausedUntil) kernel.after(pausedUntil - kernel.now() + 1, () => inside(task))
@@ -73,11 +73,11 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     onDeath(name)
   }
   const clock: Clock = simulatedClock(kernel, { inside, skew: () => skew + parts.nights() })
-  const place = { name, kernel, weather, observer, life, inside, kill }
+  const host = { name, kernel, injector, observer, life, inside, kill }
 
   const shared = await shareSqliteStore({ database, clock, ownership: 'peer' })
-  const store = unreliableStore(shared.store, place)
-  const chunks = unreliableChunks(shared.chunks, place)
+  const store = unreliableStore(shared.store, host)
+  const chunks = unreliableChunks(shared.chunks, host)
   const report = (fault: unknown, where: string) => observer.report(name, fault, where)
   const mortalStore = killable(store, life)
   const randomness = { uuid: kernel.uuid, fraction: kernel.fraction }
@@ -109,8 +109,8 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     streams: newStreams({ chunks: killable(chunks, life), clock, report }),
     historyCache: newHistoryCache({ limits: { entries: cacheEntriesOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
     credentials: observedPool(pool, { name, observer }),
-    models: simulatedModels({ kernel, weather, clock, observer, vendors, setup, name }),
-    tools: toolRegistry(simulatedTools({ kernel, weather, clock, outside, kill, name, observer })),
+    models: simulatedModels({ kernel, injector, clock, observer, vendors, setup, name }),
+    tools: toolRegistry(simulatedTools({ kernel, injector, clock, outside, kill, name, observer })),
     spill: { save: async (callId) => `spill/${callId}` },
     clock,
     randomness,
@@ -143,7 +143,7 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
   }
 }
 
-/** The pool of the product, and somebody who compares what it chose with the rows it had. */
+/** The pool of the product, observed: each choice is compared with the rows it was made from. */
 function observedPool(pool: Credentials, { name, observer }: { name: string; observer: Observer }): Credentials {
   return {
     async choose(provider, options) {
@@ -156,7 +156,7 @@ function observedPool(pool: Credentials, { name, observer }: { name: string; obs
   }
 }
 
-/** The day of the simulation begins here; only differences matter. */
+/** Start of a simulated day; only differences matter. */
 export const EPOCH = Date.UTC(2026, 0, 1)
 
 type SimulatedClockDeps = { inside(task: () => void): void; skew(): number }
@@ -180,7 +180,7 @@ function simulatedClock(kernel: Kernel, { inside, skew }: SimulatedClockDeps): C
     every(ms, task) {
       let isStopped = false
       const again = () => {
-        // Polls for writes of other processes find nothing here (they are told); they would only cost events.
+        // Polls for writes of other processes are not needed here: processes are notified.
         kernel.after(Math.max(ms, 1_000), () =>
           inside(() => {
             if (isStopped) return

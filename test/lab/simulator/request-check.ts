@@ -9,20 +9,20 @@ import type { RequestShape } from '../../../src/ports/model.ts'
 import type { ModelCall } from './unreliable-store.ts'
 
 export type RequestCheck = {
-  /** What is wrong with this request. */
+  /** Faults of this request. */
   faultsOf(ask: ModelCall): string[]
-  /** A text is known to belong to this conversation. */
+  /** Records that a text belongs to this conversation. */
   heard(text: string, conversationId: ConversationId): void
   claimed(process: string, runId: string): void
 }
 
 type RequestCheckDeps = { database: DatabaseSync; processOf(workerId: string): string | undefined }
 
-/** What a model is sent must be the conversation, whole and once, and go where the log has come to, as it has come there. */
+/** A model request must contain the whole conversation once, and follow the target and adjustments of the log. */
 export function newRequestCheck({ database, processOf }: RequestCheckDeps): RequestCheck {
   const conversations = new Map<string, ConversationId>()
   const claims = new Map<string, string[]>()
-  /** Slept through its lease: until it learns that, an earlier turn of this very process may still ask for the run. */
+  /** A process paused beyond its lease: until it notices, its earlier turn may still call the model for the run. */
   const sleptThrough = (process: string, runId: unknown) =>
     claims.get(String(runId))?.slice(0, -1).includes(process) ?? false
   const running = database.prepare(
@@ -31,7 +31,7 @@ export function newRequestCheck({ database, processOf }: RequestCheckDeps): Requ
   const continuing = database.prepare(`select lease_owner from runs where status = 'running' and continues is not null`)
   const runs = database.prepare('select number, continues from runs where id = ?')
   const log = database.prepare('select body from events where run_number = ? order by seq')
-  // What was compacted away is no longer told; the summary that stands for it comes first.
+  // Compacted messages are no longer sent; the summary that replaces them comes first.
   const stored = database.prepare(
     `select messages.id as id, body from messages join conversations on conversations.id = conversation_id
      where conversation_id = ? and position >= context_start order by role <> 'summary', position`,
@@ -42,11 +42,11 @@ export function newRequestCheck({ database, processOf }: RequestCheckDeps): Requ
     claims.set(runId, [...(claims.get(runId) ?? []), process])
   }
 
-  /** Such a run is told again what was decided, also when its question was compacted away or forgotten by a reset meanwhile. */
+  /** A run that continues an approval gets the decisions even if its question was compacted or reset. */
   const goesOnWithAnApproval = (process: string): boolean =>
     continuing.all().some(({ lease_owner }) => processOf(String(lease_owner)) === process)
 
-  /** What the runs were asked that an answered approval goes on with. */
+  /** Inputs of the runs that an answered approval continues. */
   function questionsBefore(runId: unknown): Input[] {
     const run = runs.get(String(runId))
     if (!run) return []
@@ -60,23 +60,23 @@ export function newRequestCheck({ database, processOf }: RequestCheckDeps): Requ
     faultsOf(ask) {
       const { request, prompt, process } = ask
       const faults = historyFaults(request.messages).map(
-        (fault) => `I2 "${prompt.text}" has a broken history: ${fault}`,
+        (fault) => `I2 "${prompt.text}" has an invalid history: ${fault}`,
       )
       if (!prompt.isSummary && prompt.text === '' && prompt.messages.length > 0 && !goesOnWithAnApproval(process))
-        faults.push(`I9 a model is asked by ${process} without any question`)
-      // A summary is asked for in words that are nobody's.
+        faults.push(`I9 ${process} calls a model without any question`)
+      // The prompt of a summary belongs to no conversation.
       const conversation = prompt.isSummary ? undefined : conversations.get(prompt.text)
       const run = conversation && running.get(conversation)
       if (!conversation || !run || processOf(String(run.lease_owner)) !== process) return faults
-      // Whoever opened it to go on with an approval holds it without a claim.
+      // The process that opened the run to continue an approval holds it without a claim.
       if (claims.get(String(run.id))?.at(-1) !== process) claimed(process, String(run.id))
       if (sleptThrough(process, run.id) || sleptThrough(process, run.continues)) return faults
       const events = log.all(run.number!).map(({ body }) => JSON.parse(String(body)) as TurnEvent)
       const inputs = events.flatMap(inputsOf)
-      // One that lost its lease and does not know yet may still ask for another run.
+      // A worker that has not noticed its lost lease may still call the model for another run.
       const questions = run.continues === null ? inputs : questionsBefore(run.continues)
       if (!questions.some((input) => textOf(input.content) === prompt.text)) return faults
-      // The run it continues may still have such a worker here; this one asks nothing before its calls are answered.
+      // The continued run may have such a worker here; the new run calls no model before its calls are answered.
       if (run.continues !== null && hasOpenCalls(events)) return faults
       const name = String(run.id)
       return [
@@ -99,7 +99,7 @@ const hasOpenCalls = (events: TurnEvent[]): boolean => nextAction(foldTurn(event
 
 type ExpectedRequest = { target: number; spent: Remedy[]; setAside: string[]; kept: AnswerPart[]; outputCap?: number }
 
-/** Where the log has come to, since the last answer; counted without the fold of the product. */
+/** Target, remedies and adjustments since the last answer; computed without the fold of the product. */
 function expectedRequestOf(events: readonly TurnEvent[]): ExpectedRequest {
   let way: ExpectedRequest = { target: 0, spent: [], setAside: [], kept: [] }
   for (const event of events) {
@@ -137,43 +137,43 @@ function expectedRequestFaults({ provider, request, prompt, grant }: ModelCall, 
     return field && adjustments[field] === undefined ? [field] : []
   })
   const owed = new Set(way.spent.map((remedy) => ADJUSTMENTS[remedy]))
-  // What was learned of a model is kept.
+  // Facts learned about a model persist.
   const extra = Object.keys(adjustments).filter(
     (field) => field !== 'textOnlyResults' && !owed.has(field as keyof RequestShape),
   )
   const keptText = way.kept.length > 0 ? textOf(way.kept) : undefined
   return [
-    ...(expected === `${provider}/${model}` ? [] : [`${model} is asked, its log has come to ${expected}`]),
-    ...missing.map((field) => `its request is not shaped by ${field}`),
-    ...extra.map((field) => `its request is shaped by ${field}, which nobody asked for`),
-    ...(outputCap === way.outputCap ? [] : [`its output is limited to ${outputCap}, by the log to ${way.outputCap}`]),
-    ...(prompt.kept === keptText ? [] : [`it goes on after "${prompt.kept}", kept is "${keptText}"`]),
+    ...(expected === `${provider}/${model}` ? [] : [`${model} is called, the log expects ${expected}`]),
+    ...missing.map((field) => `its request lacks the adjustment ${field}`),
+    ...extra.map((field) => `its request has the adjustment ${field} without a remedy`),
+    ...(outputCap === way.outputCap ? [] : [`its output limit is ${outputCap}, in the log ${way.outputCap}`]),
+    ...(prompt.kept === keptText ? [] : [`it continues "${prompt.kept}", the kept text is "${keptText}"`]),
     ...(prompt.kept !== undefined || prompt.isNudged === way.spent.includes('nudge')
       ? []
-      : ['it is nudged or not, by mistake']),
-    ...(grant && way.setAside.includes(grant.credentialId) ? [`${grant.credentialId} is asked again`] : []),
+      : ['the prompt to answer again is missing or unexpected']),
+    ...(grant && way.setAside.includes(grant.credentialId) ? [`${grant.credentialId} is used again`] : []),
   ]
 }
 
 type Stored = { id: string; body: string }
 
-/** The request is what is stored and then what was accepted; a steer that just came may still be missing. */
+/** A request has the stored messages and then the accepted inputs; a very recent steer may be missing. */
 function historyGaps(
   run: string,
   messages: readonly MessageBody[],
   { stored, known, inputs }: { stored: Stored[]; known: ReadonlySet<string>; inputs: Input[] },
 ): string[] {
-  const told = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
+  const visible = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
   const pending = inputs.filter(({ messageId }) => !known.has(messageId)).map(inputBody)
-  const expected = [...told, ...pending].map((body) => JSON.stringify(body))
+  const expected = [...visible, ...pending].map((body) => JSON.stringify(body))
   const sent = messages.map((body) => JSON.stringify(body))
-  const isRight = sent.length >= told.length && sent.every((line, index) => line === expected[index])
+  const isRight = sent.length >= visible.length && sent.every((line, index) => line === expected[index])
   if (isRight) return []
-  const place = sent.findIndex((line, index) => line !== expected[index])
-  const at = place < 0 ? sent.length : place
+  const mismatch = sent.findIndex((line, index) => line !== expected[index])
+  const at = mismatch < 0 ? sent.length : mismatch
   const brief = (line: string | undefined) => line?.slice(0, 300)
   return [
-    `I9 ${run}: message ${at} of its request is ${brief(sent[at]) ?? 'missing'}, stored is ${brief(expected[at]) ?? 'nothing'}`,
+    `I9 ${run}: message ${at} of its request is ${brief(sent[at]) ?? 'missing'}, the stored one is ${brief(expected[at]) ?? 'nothing'}`,
   ]
 }
 

@@ -7,16 +7,16 @@ export type SeedsOptions = {
   from: number
   to: number
   workers?: number
-  /** `stop`: the first violation is enough. */
+  /** `stop`: ends at the first violation. */
   onViolation?: 'stop' | 'continue'
-  /** Every so many seeds one is run twice and must tell the same story. 0: none. */
+  /** Every n-th seed is run twice and must give the same story. 0: none. */
   repeatEvery?: number
-  /** The simulator to run: another one than our own for planted bugs. */
+  /** The worker script; for planted bugs that of the patched copy. */
   worker?: string
-  /** A seed takes a fraction of a second; one that is silent for so long goes round in circles. */
+  /** A seed takes a fraction of a second; a worker without output for this long is in an endless loop. */
   silenceMs?: number
   onSeed?(done: number): void
-  /** A long run need not end before somebody hears of what it found. */
+  /** Called for each failing seed at once. */
   onFound?(found: Found): void
 }
 
@@ -28,15 +28,15 @@ export type SeedsReport = {
   runs: number
   repeated: number
   ms: number
-  /** Processor time of the seeds alone; seeds a minute on one core follow from it. */
+  /** Processor time of the seeds alone, for the rate per core. */
   cpuMs: number
   faults: Record<string, number>
   reached: Record<string, number>
-  /** What was found, by seed, lowest first. */
+  /** Violations by seed, lowest first. */
   violations: Found[]
 }
 
-/** The rare states that a run of the lab must have been through to mean anything. */
+/** Rare states that a lab run must reach. */
 export const RARE_STATES = [
   'crash between intent and effect',
   'crash between effect and result',
@@ -60,10 +60,10 @@ export const seedsPerCoreMinute = ({ seeds, cpuMs }: SeedsReport): number =>
 
 const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
 const SILENCE_MS = 60_000
-/** Seeds in one process: the dead of a simulation wait for ever, and what they wait with is kept until it ends. */
+/** Seeds per process: promises of dead simulated processes never settle and stay in memory until it ends. */
 const STRETCH = 500
 
-/** Runs seeds in processes of their own, as many at a time as asked for, and adds up what they say. */
+/** Runs seeds in child processes, `workers` at a time, and adds up their reports. */
 export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
   const { from, to, workers = 1, onViolation = 'continue', repeatEvery = 100, worker = WORKER } = options
   const { silenceMs = SILENCE_MS } = options
@@ -89,7 +89,7 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     addUp(report.reached, line.reached)
     const { seed, violations, isRepeatable } = line
     if (isRepeatable !== undefined) report.repeated++
-    if (isRepeatable === false) violations.push('the second run of this seed told another story')
+    if (isRepeatable === false) violations.push('the second run of this seed gave another story')
     if (violations.length > 0) {
       report.violations.push({ seed, violations })
       options.onFound?.({ seed, violations })
@@ -115,7 +115,7 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
 
 type Follow = { next: number; step: number; to: number; take(line: SeedLine): void; silenceMs: number }
 
-/** Resolves when the child has ended. One that breaks or falls silent is a finding of the seed it was at. */
+/** Resolves when the child has ended. A crash or silence counts as a violation of the current seed. */
 function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: Follow): Promise<void> {
   let errors = ''
   let isSilent = false
@@ -132,9 +132,9 @@ function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: F
   lines.on('line', (line) => {
     clearTimeout(silence)
     silence = setTimeout(giveUp, silenceMs)
-    const told = JSON.parse(line) as SeedLine
-    at = told.seed + step
-    take(told)
+    const report = JSON.parse(line) as SeedLine
+    at = report.seed + step
+    take(report)
   })
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {
@@ -149,7 +149,7 @@ function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: F
 const EMPTY_REPORT = { hash: '', events: 0, runs: 0, cpuMs: 0, faults: {}, reached: {} }
 
 const crashText = (isSilent: boolean, code: number | null, errors: string): string =>
-  isSilent ? `I13 the simulator did not come to an end` : `the simulator broke (${code}): ${errors.slice(0, 2_000)}`
+  isSilent ? `I13 the simulator did not end` : `the simulator broke (${code}): ${errors.slice(0, 2_000)}`
 
 function addUp(sum: Record<string, number>, more: Record<string, number>): void {
   for (const [name, count] of Object.entries(more)) sum[name] = (sum[name] ?? 0) + count

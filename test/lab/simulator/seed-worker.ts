@@ -1,23 +1,23 @@
 import { runSeed } from './seed.ts'
 
-/** One line for the parent, per seed. */
+/** One line per seed, read by the parent. */
 export type SeedLine = {
   seed: number
   hash: string
   events: number
   runs: number
-  /** Processor time, so that the rate can be told on a machine that has other things to do. */
+  /** Processor time, so that the rate does not depend on other load. */
   cpuMs: number
   violations: string[]
   faults: Record<string, number>
   reached: Record<string, number>
-  /** Only where the seed was run a second time. */
+  /** Only if the seed was run twice. */
   isRepeatable?: boolean
 }
 
 const [from, to, step, repeatEvery] = process.argv.slice(2).map(Number) as [number, number, number, number]
 
-/** The seeds from, from + step, … up to `to`. The parent reads, and ends this process when it has seen enough. */
+/** Runs the seeds from, from + step, … up to `to`. The parent may kill this process at any time. */
 for (let seed = from; seed <= to; seed += step) {
   const before = process.cpuUsage()
   const report = await runSeed({ seed })

@@ -20,9 +20,9 @@ import { newVendors } from './vendors.ts'
 
 export type SeedOptions = {
   seed: number
-  /** Only these, of what the seed draws: for shrinking. */
+  /** Enables only these of the drawn faults, for shrinking. */
   allow?: ReadonlySet<Fault>
-  /** Just these, whatever the seed draws. */
+  /** Enables exactly these faults instead of the drawn ones. */
   exactly?: ReadonlySet<Fault>
   clients?: number
   durationMs?: number
@@ -42,12 +42,12 @@ export type SeedReport = {
 }
 
 const DURATION_MS = 25_000
-/** After the faults: long enough for a lease to run out, a deaf tool to be given up and an approval to lapse. */
+/** After the faults: long enough for leases and approvals to expire and unresponsive tools to be aborted. */
 const REST_MS = 420_000
-/** After an approval has lapsed: time for the run behind it. */
+/** After an approval has expired: time for the run queued behind it. */
 const LAPSE_MS = 60_000
 
-/** One bad day: several processes, several clients, a random mixture of faults, then rest. The seed decides all of it. */
+/** One simulated day: several processes and clients, a mixture of faults, then a calm phase. The seed decides all. */
 export async function runSeed({
   seed,
   allow,
@@ -58,14 +58,14 @@ export async function runSeed({
   const kernel = newKernel(seed)
   const drawn = drawFaults(kernel)
   const faults = exactly ?? (allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn)
-  const weather = newFaultInjector(kernel, { faults, endsAt: durationMs })
+  const injector = newFaultInjector(kernel, { faults, endsAt: durationMs })
   const setup = drawSetup(kernel)
   let nights = 0
   const now = () => kernel.now() + nights
-  const vendors = newVendors({ kernel, weather, setup, now, endsAt: durationMs })
+  const vendors = newVendors({ kernel, injector, setup, now, endsAt: durationMs })
   let isReady = false
   const bare = new DatabaseSync(':memory:')
-  const database = onFullDisk(bare, weather, () => isReady)
+  const database = onFullDisk(bare, injector, () => isReady)
   const quiet = {
     now: kernel.now,
     monotonic: kernel.now,
@@ -74,10 +74,10 @@ export async function runSeed({
     soon: (task: () => void) => void kernel.after(0, task),
   }
   const violateLater = (text: string) => checker?.violate(text)
-  const logins = newLogins({ vendors, now, isExcused: () => weather.isOn('clock-jump'), violate: violateLater })
-  const tokenServer = openTokenServer({ kernel, weather, vendors, shown: logins.shown, lost: logins.lost })
+  const logins = newLogins({ vendors, now, isExcused: () => injector.isOn('clock-jump'), violate: violateLater })
+  const tokenServer = openTokenServer({ kernel, injector, vendors, shown: logins.shown, lost: logins.lost })
   let checker: ReturnType<typeof newChecker> | undefined
-  let places: SeededConversation[] = []
+  let seeded: SeededConversation[] = []
   let store: Store | undefined
   const processes: SimulatedProcess[] = []
 
@@ -85,7 +85,7 @@ export async function runSeed({
   const prepare = async () => {
     const opened = await shareSqliteStore({ database, clock: quiet, ownership: 'peer' })
     checker = newChecker(kernel, { database: bare, opened, runningIn, vendors })
-    places = await createConversations(opened.store, { kernel, setup, count: Math.min(2, clients) })
+    seeded = await createConversations(opened.store, { kernel, setup, count: Math.min(2, clients) })
     if (setup.login !== 'none') await logins.logIn(opened.store)
     store = opened.store
     isReady = true
@@ -102,13 +102,13 @@ export async function runSeed({
       processDied(name)
       kernel.after(restartDelay(kernel), () => void boot().catch(fail))
     }
-    const deps = { kernel, weather, database, observer, outside, setup, vendors, tokenServer }
+    const deps = { kernel, injector, database, observer, outside, setup, vendors, tokenServer }
     processes.push(await startProcess({ name, ...deps, nights: () => nights, onDeath }))
   }
   const fail = (fault: unknown) => {
-    // A process that cannot start because the store is having a bad moment is started again, as a supervisor would.
+    // A process that cannot start because of a store error is started again, as a supervisor would do.
     if (fault instanceof Error && fault.name === 'StorageError') kernel.after(500, () => void boot().catch(fail))
-    else violations.push(`a fault of our own: ${fault instanceof Error ? fault.stack : fault}`)
+    else violations.push(`an internal error: ${fault instanceof Error ? fault.stack : fault}`)
   }
   const anyContext = () => {
     const alive = processes.filter((process) => process.isAlive)
@@ -117,42 +117,42 @@ export async function runSeed({
   for (let index = 0; index < 2; index++) void boot().catch(fail)
   const clientsOf = (role: string) =>
     Array.from({ length: clients }, (_, index): SimulatedClientDeps => {
-      const place = places[index % places.length]!
+      const conversation = seeded[index % seeded.length]!
       return {
         name: `${role}${index}`,
         kernel,
-        weather,
+        injector,
         checker: checker!,
-        conversation: place,
+        conversation,
         anyContext,
         endsAt: durationMs,
       }
     })
   process.on('unhandledRejection', fail)
   for (const client of clientsOf('c')) void runClient(client).catch(fail)
-  void injectTrouble(kernel, { weather, processes, durationMs })
+  void injectTrouble(kernel, { injector, processes, durationMs })
   await kernel.run(durationMs)
   kernel.log('the faults are over')
   for (const each of processes) each.setClockRight()
   if (await waitUntilQuiet(kernel, bare, durationMs + REST_MS)) {
-    // Somebody logs in again where a token was lost, and every cooldown comes to its end.
+    // A lost token is replaced by a new login, and every cooldown ends.
     if (setup.login !== 'none') await whenOver(kernel, logins.logIn(store!), 1)
     nights = Math.max(0, checker!.lastCooldown() - EPOCH - kernel.now() + 1)
     kernel.log(`a night of ${nights} ms passes`)
-    // A token that could not be renewed is not tried again for a minute.
+    // A failed token renewal is not retried for a minute.
     await kernel.run(kernel.now() + (setup.login === 'none' ? 3 * HEARTBEAT_MS : 60_000))
-    kernel.log('the evening begins')
+    kernel.log('the calm phase begins')
     checker!.startCalmPhase()
-    const evening = Promise.all(clientsOf('e').slice(0, places.length).map(runCalmPhase)).catch(fail)
-    await whenOver(kernel, evening, 1_000)
+    const calmPhase = Promise.all(clientsOf('e').slice(0, seeded.length).map(runCalmPhase)).catch(fail)
+    await whenOver(kernel, calmPhase, 1_000)
     await waitUntilQuiet(kernel, bare, kernel.now() + REST_MS, nights)
   }
-  if (kernel.isExhausted()) checker!.violate('I13 something goes round in circles: the day has too many events')
+  if (kernel.isExhausted()) checker!.violate('I13 endless loop: the day has too many events')
   await whenOver(kernel, checkAtEnd(), 1)
   for (const each of processes) each.kill('the day is over')
   process.off('unhandledRejection', fail)
   tokenServer.close()
-  const conversations = places.map(({ conversationId }) =>
+  const conversations = seeded.map(({ conversationId }) =>
     bare
       .prepare('select id from runs where conversation_id = ? order by number')
       .all(conversationId)
@@ -168,25 +168,25 @@ export async function runSeed({
     hash: kernel.hash(),
     events: kernel.events(),
     runs,
-    faults: weather.struck,
+    faults: injector.struck,
     reached,
     conversations,
   }
 }
 
-/** Half of the time in step with the heartbeats of those that started together, so that they race for the same runs. */
+/** Half of the restarts coincide with the heartbeats of other processes, so that they race for the same runs. */
 function restartDelay(kernel: Kernel): number {
   const delay = kernel.between(50, 4_000)
   return kernel.chance(0.5) ? delay : HEARTBEAT_MS - (kernel.now() % HEARTBEAT_MS)
 }
 
-/** Lets time pass until nothing is open any more, and then some: what is late must have its chance to do harm. */
+/** Lets time pass until no run is open, and a while longer, so that late events can still do harm. */
 async function waitUntilQuiet(kernel: Kernel, database: DatabaseSync, until: number, nights = 0): Promise<boolean> {
   const open = database.prepare(
     `select 1 from runs where status in ('created', 'running') or waiting = 1
      union all select 1 from stream_heads where ended = 0`,
   )
-  // A clock that was an hour fast has given an approval an hour more.
+  // A fast clock has given an approval a later expiry.
   const lapse = database.prepare('select max(expires_at) as at from runs where waiting = 1')
   const isLate = () => kernel.now() >= Math.max(until, Number(lapse.get()?.at ?? 0) - EPOCH - nights + LAPSE_MS)
   for (let quiet = 0; !isLate() && !kernel.isExhausted(); ) {
@@ -214,7 +214,7 @@ async function createConversations(
   store: Store,
   { kernel, setup, count }: CreateConversationsOptions,
 ): Promise<SeededConversation[]> {
-  const places: SeededConversation[] = []
+  const created: SeededConversation[] = []
   for (let index = 0; index < count; index++) {
     const agent: Agent = {
       id: `agent-${kernel.uuid()}`,
@@ -229,30 +229,30 @@ async function createConversations(
     }
     const conversationId: ConversationId = `conv-${kernel.uuid()}`
     await store.agents.create(agent, conversationId)
-    places.push({ agent, conversationId })
+    created.push({ agent, conversationId })
   }
-  return places
+  return created
 }
 
 const TROUBLES = ['process-kill', 'process-kill', 'process-pause', 'process-pause', 'clock-jump'] as const
 
 type InjectTroubleOptions = {
-  weather: ReturnType<typeof newFaultInjector>
+  injector: ReturnType<typeof newFaultInjector>
   processes: SimulatedProcess[]
   durationMs: number
 }
 
-async function injectTrouble(kernel: Kernel, { weather, processes, durationMs }: InjectTroubleOptions): Promise<void> {
+async function injectTrouble(kernel: Kernel, { injector, processes, durationMs }: InjectTroubleOptions): Promise<void> {
   while (kernel.now() < durationMs) {
     await kernel.delay(kernel.between(500, 6_000))
     const alive = processes.filter((process) => process.isAlive)
     if (alive.length === 0) continue
     const victim = kernel.pick(alive)
     const trouble = kernel.pick(TROUBLES)
-    // Longer than any lease or approval, short enough that what was dated by it still comes to its end today.
+    // Longer than any lease or approval, and short enough that its timestamps still expire within the day.
     const jump = kernel.pick([-120_000, 120_000, -5_000, 5_000])
     const pause = kernel.chance(0.3) ? kernel.between(500, 9_000) : kernel.between(LEASE_MS, LEASE_MS + 8_000)
-    if (!weather.strikes(trouble)) continue
+    if (!injector.strikes(trouble)) continue
     if (trouble === 'process-kill') victim.kill('trouble')
     if (trouble === 'process-pause') victim.pause(pause)
     if (trouble === 'clock-jump') victim.jumpClock(jump)

@@ -3,17 +3,17 @@ import { defined } from '../../../src/core/defined.ts'
 import type { TargetHandle } from '../../../src/core/target.ts'
 import type { Kernel } from './kernel.ts'
 
-/** What an operator has configured for one simulated day. */
+/** The configuration of one simulated day. */
 export type Setup = {
   chain: TargetHandle[]
   isAggregator: boolean
-  /** By model; a model without one has room for everything. */
+  /** Context windows by model; without one a model has no limit. */
   windows: Readonly<Record<string, number>>
   maxOutput?: number
-  /** By provider: keys in the environment. A provider without keys or a login needs none. */
+  /** Number of keys in the environment, by provider. A provider without keys or a login needs none. */
   keys: Readonly<Record<string, number>>
   strategy: PoolStrategy
-  /** `login`: beside the keys of `sim` there is a token that runs out and is renewed. `strict`: at most once. */
+  /** Whether `sim` also has an expiring login. `strict`: its refresh tokens are single-use. */
   login: 'none' | 'lenient' | 'strict'
 }
 

@@ -5,12 +5,12 @@ export type Shrunk = { options: SeedOptions; report: SeedReport /** What all of 
 
 const SHORTER_MS = [2_000, 4_000, 7_000, 10_000, 15_000, 20_000]
 
-/** Days that are tried with one kind of fault alone. */
+/** Seeds that are tried with a single kind of fault. */
 const OTHER_DAYS = 12
 
 /**
- * The smallest day that breaks the same promise: fewer kinds of faults, clients and seconds. Where leaving one out only
- * shifts the rest of the day so that it misses, other days with a single kind of fault are tried.
+ * Shrinks a failing seed: the fewest kinds of faults, clients and seconds that violate the same invariant. Removing a
+ * fault can shift the rest of the day so that it no longer fails; then other seeds with a single fault are tried.
  */
 export async function shrink(seed: number): Promise<Shrunk | undefined> {
   const first = await runSeed({ seed })
@@ -25,7 +25,7 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
     if (isSame) smallest = { options, report, broken }
     return isSame
   }
-  // Without the rest of them altogether: one of two seeds needs none of its faults to fail.
+  // First without any faults: half of the failing seeds need none.
   await attempt({ allow: new Set() })
   for (const fault of FAULTS) if (smallest.options.allow?.has(fault)) await attempt({ allow: without(smallest, fault) })
   if (smallest.options.allow && smallest.options.allow.size > 1) await tryAlone([...smallest.options.allow])
@@ -42,5 +42,5 @@ export async function shrink(seed: number): Promise<Shrunk | undefined> {
 const without = ({ options }: Shrunk, fault: Fault): Set<Fault> =>
   new Set([...(options.allow ?? [])].filter((other) => other !== fault))
 
-/** The number of the invariant; of a fault that has none, its first words. */
+/** The number of the invariant, or the first words of a violation without a number. */
 const promiseOf = (violation: string): string => /^I\d+/.exec(violation)?.[0] ?? violation.split(' ', 5).join(' ')

@@ -6,10 +6,10 @@ import { neverReached, runSeeds } from './run-seeds.ts'
 import { runSeed } from './seed.ts'
 
 const SEEDS = Number(process.env.SEEDS ?? 100)
-/** A hundred days from here on go through every rare state; another change of the code may ask for others. */
+/** A hundred seeds from here reach every rare state; a change of the code may need another start. */
 const FIRST = 101
 
-test(`${SEEDS} bad days break no promise, and go through every rare state`, { timeout: 600_000 }, async () => {
+test(`${SEEDS} simulated days violate no invariant and reach every rare state`, { timeout: 600_000 }, async () => {
   const report = await runSeeds({
     from: FIRST,
     to: FIRST + SEEDS - 1,
@@ -19,7 +19,7 @@ test(`${SEEDS} bad days break no promise, and go through every rare state`, { ti
   assert.deepEqual(report.violations, [])
   assert.equal(report.seeds, SEEDS)
   assert.deepEqual(neverReached(report.reached), [])
-  assert.ok(report.repeated > 0, 'some were told twice')
+  assert.ok(report.repeated > 0, 'some seeds were run twice')
 })
 
 for (const { seed, found, faults } of REGRESSIONS)

@@ -8,14 +8,14 @@ import { storyLines } from './story.ts'
 
 const SEEDS = 12
 
-test(`${SEEDS} bad days break no promise`, async () => {
+test(`${SEEDS} simulated days violate no invariant`, async () => {
   const report = await runSeeds({ from: 1, to: SEEDS, repeatEvery: SEEDS })
   assert.deepEqual(report.violations, [])
   assert.equal(report.seeds, SEEDS)
-  assert.ok(report.repeated > 0, 'some were told twice')
+  assert.ok(report.repeated > 0, 'some seeds were run twice')
 })
 
-test('what a regression found is also planted, so that it is looked for on whatever day it shows', () => {
+test('every planted bug that a regression names exists', () => {
   const names = new Set(PLANTED_BUGS.map((bug) => bug.name))
   assert.deepEqual(
     REGRESSIONS.flatMap(({ planted }) => (planted && !names.has(planted) ? [planted] : [])),
@@ -23,7 +23,7 @@ test('what a regression found is also planted, so that it is looked for on whate
   )
 })
 
-test('a seed tells the same story every time, and in names a person can read', async () => {
+test('a seed gives the same story every time, with readable names', async () => {
   const [one, other] = [await runSeed({ seed: 42 }), await runSeed({ seed: 42 })]
   assert.deepEqual(one.story, other.story)
   assert.equal(one.hash, other.hash)

@@ -5,7 +5,7 @@ import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Vendors } from './vendors.ts'
 
-/** Who asks the token endpoint: answers reach it only while it lives, and not while it is paused. */
+/** A client of the token endpoint: responses reach it only while it is alive and not paused. */
 export type TokenClient = {
   name: string
   readonly isAlive: boolean
@@ -15,31 +15,31 @@ export type TokenClient = {
 }
 
 export type TokenServer = {
-  /** Each process has an address of its own to ask, so that the server knows who did. */
+  /** Each process has its own endpoint address, so that the server can identify it. */
   flowsFor(client: TokenClient): FlowOverrides
   close(): void
 }
 
 type TokenServerDeps = {
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   vendors: Vendors
-  /** A refresh token was shown. */
+  /** Called when a refresh token is used. */
   shown(token: string, client: TokenClient): void
-  /** Nobody will ever hear what it was exchanged for. */
+  /** Called when the response with the new tokens is lost. */
   lost(token: string): void
 }
 
 export const FLOW = 'generic'
 
-// Loading takes real time; on the virtual clock it must be there already, or a day would not repeat.
+// Load the module now: loading takes real time, and a seed would not be repeatable.
 await loadUndici()
 
 /**
- * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token that was shown is
- * used, whether or not the answer arrives.
+ * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token counts as used
+ * whether or not the response arrives.
  */
-export function openTokenServer({ kernel, weather, vendors, shown, lost }: TokenServerDeps): TokenServer {
+export function openTokenServer({ kernel, injector, vendors, shown, lost }: TokenServerDeps): TokenServer {
   const clients = new Map<string, TokenClient>()
   const usual = getGlobalDispatcher()
 
@@ -47,9 +47,9 @@ export function openTokenServer({ kernel, weather, vendors, shown, lost }: Token
     override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       const client = clients.get(new URL(String(options.origin)).hostname)
       const token = new URLSearchParams(String(options.body)).get('refresh_token') ?? ''
-      const isDown = weather.strikes('token-down')
-      const isLost = weather.strikes('token-lost')
-      const isDeadly = weather.strikes('token-kills')
+      const isDown = injector.strikes('token-down')
+      const isLost = injector.strikes('token-lost')
+      const isDeadly = injector.strikes('token-kills')
       handler.onConnect?.(() => {})
       kernel.after(kernel.between(1, 200), () => {
         if (!client?.isAlive) return

@@ -7,19 +7,19 @@ import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Observer } from './unreliable-store.ts'
 
-/** What really happened, counted where no process can forget it. */
+/** Effects of tools, recorded outside of the processes. */
 export type Outside = {
-  /** Each execution that began; answers with its place in the order of things. */
+  /** Records the start of an execution and returns its sequence number. */
   begun(tool: string, context: ToolContext, process: string): number
   over(begunAt: number): void
   effect(tool: string, context: ToolContext, execution: { begunAt: number; process: string }): void
-  /** What a verifiable tool can see. */
+  /** Lets a verifiable tool check whether its effect happened. */
   hasHappened(key: string): boolean
 }
 
 type SimulatedToolDeps = {
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   clock: Clock
   outside: Outside
   observer: Observer
@@ -38,15 +38,18 @@ export const KINDS: Kind[] = [
   { name: 'slow', effects: 'none', parallel: false, needsApproval: false },
 ]
 
-/** So long that a cancel which does not reach it is seen. */
+/** Long enough to detect a cancel that does not reach the tool. */
 const SLOW_MS = 12_000
 
-/** A wish whose calls kill every process that runs them: one of each client's. */
+/** One message of each client has calls that kill every process that runs them. */
 const isPoison = (input: unknown): boolean => /^c\d+-2 /.test(String((input as { wish?: string }).wish))
 
 export const simulatedTools = (parts: SimulatedToolDeps): Tool[] => KINDS.map((kind) => simulatedTool(kind, parts))
 
-function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, kill, name }: SimulatedToolDeps): Tool {
+function simulatedTool(
+  kind: Kind,
+  { kernel, injector, clock, outside, observer, kill, name }: SimulatedToolDeps,
+): Tool {
   const run = async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
     const begunAt = outside.begun(kind.name, context, name)
     try {
@@ -56,31 +59,31 @@ function simulatedTool(kind: Kind, { kernel, weather, clock, outside, observer, 
     }
   }
   const work = async (input: unknown, context: ToolContext, begunAt: number): Promise<ToolAnswer> => {
-    const isDeaf = weather.strikes('tool-deaf', kind.name)
+    const isDeaf = injector.strikes('tool-deaf', kind.name)
     const longest = kind.name === 'slow' ? SLOW_MS : isDeaf ? 8_000 : 200
     await clock.sleep(
       kernel.between(kind.name === 'slow' ? SLOW_MS / 4 : 1, longest),
       isDeaf ? undefined : context.signal,
     )
-    if (kind.effects === 'idempotent' && isPoison(input) && weather.strikes('tool-poison', kind.name)) {
+    if (kind.effects === 'idempotent' && isPoison(input) && injector.strikes('tool-poison', kind.name)) {
       kill(`${kind.name} is poison`)
       return new Promise(() => {})
     }
     if (context.signal.aborted && !isDeaf) return failure('stopped before it did anything')
-    if (weather.strikes('tool-throws', kind.name)) throw new Error('simulated throw')
-    if (weather.strikes('tool-dies-before-effect', kind.name)) {
+    if (injector.strikes('tool-throws', kind.name)) throw new Error('simulated throw')
+    if (injector.strikes('tool-dies-before-effect', kind.name)) {
       observer.reached('crash between intent and effect')
       kill(`${kind.name} dies before its effect`)
       return new Promise(() => {})
     }
     outside.effect(kind.name, context, { begunAt, process: name })
-    if (weather.strikes('tool-dies-after-effect', kind.name)) {
+    if (injector.strikes('tool-dies-after-effect', kind.name)) {
       observer.reached('crash between effect and result')
       kill(`${kind.name} dies after its effect`)
       return new Promise(() => {})
     }
     context.progress('done')
-    return success(weather.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened`)
+    return success(injector.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened`)
   }
   const verify = async (_: unknown, { idempotencyKey }: ToolContext) =>
     outside.hasHappened(idempotencyKey)

@@ -10,11 +10,11 @@ import type { Kernel } from './kernel.ts'
 import type { ParsedPrompt } from './parsed-prompt.ts'
 import type { PoolView } from './pool-check.ts'
 
-/** Who is told of every commit, in the moment it happens and before its writer hears of it. */
+/** Notified of every commit when it happens, before its writer gets the result. */
 export type Observer = {
   appended(process: string, append: Append): Promise<void>
   changed(runId: RunId): Promise<void>
-  /** A process looks for runs of dead workers, and what it found. */
+  /** A process looks for runs of dead workers, and the run it found. */
   recovering(process: string): void
   recovered(process: string, claim: Claim | undefined): void
   /** A process took a queued run. */
@@ -24,11 +24,11 @@ export type Observer = {
   handedBack(process: string, runId: RunId, fence: number): void
   /** A process registers under this worker id. */
   beats(process: string, workerId: WorkerId): void
-  /** A process asks a model; the answer is how the vendor names the request. */
+  /** A process calls a model; returns the request id of the vendor. */
   asked(ask: ModelCall): string
-  /** The model said an answer to its end; the number is on the bill, and the text is all that was to be said. */
+  /** The model completed an answer: `bill` identifies it in the usage, `text` is its full text. */
   answered(bill: number, text: string): void
-  /** What a pool is made of at this moment, and what a process chose from it after it had looked. */
+  /** The members of a pool now, and the choice that a process made from it. */
   viewPool(provider: string): PoolView
   chose(process: string, chosen: Chosen): void
   reached(state: string): void
@@ -41,7 +41,7 @@ export type ModelCall = {
   request: ModelRequest
   prompt: ParsedPrompt
   grant?: Grant
-  /** By the clock of the process. */
+  /** On the clock of the process. */
   at: number
 }
 
@@ -50,7 +50,7 @@ export type Chosen = { provider: string; options: ChooseOptions; before: PoolVie
 type UnreliableProcess = {
   name: string
   kernel: Kernel
-  weather: FaultInjector
+  injector: FaultInjector
   observer: Observer
   life: KillSwitch
   inside(task: () => void): void
@@ -66,13 +66,13 @@ const BEFORE: [Fault, StorageFault][] = [
   ['store-full', 'full'],
 ]
 
-/** The real store behind a network and a disk that have bad days: calls take time, fail before, and fail after. */
-export function unreliableStore(store: Store, place: UnreliableProcess): Store {
-  const { observer, name } = place
+/** The real store behind an unreliable network and disk: calls take time, fail before and fail after the commit. */
+export function unreliableStore(store: Store, host: UnreliableProcess): Store {
+  const { observer, name } = host
   const wrap = <T extends object>(room: string, methods: T): T => {
     const wrapped = Object.entries(methods).map(([method, work]) => [
       method,
-      withFaults(`${room}.${method}`, work as Method, place),
+      withFaults(`${room}.${method}`, work as Method, host),
     ])
     return Object.fromEntries(wrapped) as T
   }
@@ -140,49 +140,49 @@ export function unreliableStore(store: Store, place: UnreliableProcess): Store {
     modelNotes: wrap('modelNotes', store.modelNotes),
     onForeignWrite: (listener) =>
       store.onForeignWrite(() => {
-        if (place.weather.strikes('nudge-lost', name)) return
-        place.kernel.after(place.kernel.between(0, 20), () => place.inside(listener))
-        if (place.weather.strikes('nudge-doubled', name))
-          place.kernel.after(place.kernel.between(0, 200), () => place.inside(listener))
+        if (host.injector.strikes('wakeup-lost', name)) return
+        host.kernel.after(host.kernel.between(0, 20), () => host.inside(listener))
+        if (host.injector.strikes('wakeup-doubled', name))
+          host.kernel.after(host.kernel.between(0, 200), () => host.inside(listener))
       }),
   }
 }
 
-/** A nudge is only a nudge: chunks fail before they are written, and take their time. */
-export function unreliableChunks(chunks: ChunkStore, place: UnreliableProcess): ChunkStore {
-  const { kernel, weather, life } = place
+/** The chunk store with delays, and with errors before a write. */
+export function unreliableChunks(chunks: ChunkStore, host: UnreliableProcess): ChunkStore {
+  const { kernel, injector, life } = host
   const append: ChunkStore['append'] = async (appends) => {
-    await pass(place, 1)
-    if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
+    await pass(host, 1)
+    if (injector.strikes('chunks-error', host.name)) throw new StorageError('busy', 'simulated')
     if (!life.isAlive) return new Promise(() => {})
     const answer = await chunks.append(appends)
-    await pass(place, kernel.between(0, 2))
+    await pass(host, kernel.between(0, 2))
     return answer
   }
   const appendAtOnce: ChunkStore['appendSync'] = (piece) => {
-    if (weather.strikes('chunks-error', place.name)) throw new StorageError('busy', 'simulated')
+    if (injector.strikes('chunks-error', host.name)) throw new StorageError('busy', 'simulated')
     return life.isAlive && chunks.appendSync!(piece)
   }
   return { ...chunks, append, appendSync: appendAtOnce }
 }
 
-function withFaults(method: string, work: Method, place: UnreliableProcess): Method {
-  const { kernel, weather, observer, life, name, kill } = place
+function withFaults(method: string, work: Method, host: UnreliableProcess): Method {
+  const { kernel, injector, observer, life, name, kill } = host
   const where = `${method} of ${name}`
   return async (...parameters) => {
     if (method === 'runs.takeOver') observer.recovering(name)
-    await pass(place, weather.strikes('store-slow', where) ? kernel.between(50, 2_000) : kernel.between(0, 3))
+    await pass(host, injector.strikes('store-slow', where) ? kernel.between(50, 2_000) : kernel.between(0, 3))
     for (const [fault, as] of BEFORE)
-      if (weather.strikes(fault, where)) {
+      if (injector.strikes(fault, where)) {
         if (method === 'runs.takeOver') observer.recovered(name, undefined)
         throw new StorageError(as, `simulated ${fault} in ${method}`)
       }
-    if (isWrite(method) && weather.strikes('process-dies-before-write', where)) kill(`it dies before ${method}`)
+    if (isWrite(method) && injector.strikes('process-dies-before-write', where)) kill(`it dies before ${method}`)
     if (!life.isAlive) return new Promise(() => {})
     const answer = await work(...parameters)
-    if (isWrite(method) && weather.strikes('process-dies-after-write', where)) kill(`it dies after ${method}`)
-    await pass(place, kernel.between(0, 3))
-    if (isWrite(method) && weather.strikes('store-error-after', where)) {
+    if (isWrite(method) && injector.strikes('process-dies-after-write', where)) kill(`it dies after ${method}`)
+    await pass(host, kernel.between(0, 3))
+    if (isWrite(method) && injector.strikes('store-error-after', where)) {
       if (method === 'runs.open') observer.reached('commit-unknown on intake')
       throw new StorageError('outcome-unknown', `simulated error after the commit of ${method}`)
     }
@@ -193,6 +193,6 @@ function withFaults(method: string, work: Method, place: UnreliableProcess): Met
 const READS = /\.(get|getAnywhere|list|read|steps|expired|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage)$/
 const isWrite = (method: string) => !READS.test(method)
 
-/** Time passes in the world; the process may be paused or dead when it is over. */
+/** Lets virtual time pass; afterwards the process may be paused or dead. */
 const pass = ({ kernel, inside }: UnreliableProcess, ms: number): Promise<void> =>
   new Promise((resolve) => kernel.after(ms, () => inside(resolve)))

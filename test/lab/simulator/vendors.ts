@@ -7,19 +7,19 @@ import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import type { Setup } from './setup.ts'
 
-/** Every secret of a simulation looks like this, so that one that got out is seen. */
+/** Every simulated secret has this form, so that a leak is detected. */
 export const SECRET = 'sk-simulated-'
 
 /**
- * The vendors of a simulated day: what they know of keys and tokens, what they demand and refuse. They are outside of every
- * process, and from the end of the faults on they serve whoever is theirs.
+ * The vendors of a simulated day: the state of keys and tokens, and the requests they refuse. They are outside of every
+ * process, and after the end of the faults they accept every valid request.
  */
 export type Vendors = {
   environment: EnvironmentSource[]
   environmentIds(provider: string): CredentialId[]
-  /** Why this request is turned away, if it is. */
+  /** The failure for this request, if it is refused. */
   refusalOf(asked: VendorRequest): Failure | undefined
-  /** A login and its single-use renewals; `undefined` where the refresh token was used. */
+  /** A login and its single-use renewals; `undefined` if the refresh token was already used. */
   issue(): Tokens
   renew(refreshToken: string): Tokens | undefined
 }
@@ -28,7 +28,7 @@ export type VendorRequest = {
   provider: string
   request: ModelRequest
   secret?: string
-  /** This process's connection to the provider. */
+  /** The connection of the process to the provider. */
   connection: { isStale: boolean }
   isSummary: boolean
 }
@@ -38,15 +38,15 @@ export type Tokens = { secret: string; refreshToken: string; lastsMs: number }
 type Key = { limitedUntil: number; isStated: boolean; revokedUntil: number; brokeUntil: number; endsAt: number }
 type Demand = { kind: FailureKind; until: number }
 
-type VendorsDeps = { kernel: Kernel; weather: FaultInjector; setup: Setup; now(): number; endsAt: number }
+type VendorsDeps = { kernel: Kernel; injector: FaultInjector; setup: Setup; now(): number; endsAt: number }
 
-export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps): Vendors {
+export function newVendors({ kernel, injector, setup, now, endsAt }: VendorsDeps): Vendors {
   const keys = new Map<string, Key>()
   const demands = new Map<string, Demand>()
   const down = new Map<string, { kind: FailureKind; until: number; retryAfterMs?: number }>()
   const environment = new Map<string, string[]>()
   const renewals = new Map<string, Tokens>()
-  // Whatever is renewed lasts for the day; the first one may run out in it.
+  // Renewed tokens last for the day; the first one may expire.
   const firstMs = kernel.between(20_000, 60_000)
   let issued = 0
 
@@ -69,9 +69,9 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     const lasts = kernel.between(...kernel.pick(LIMITS))
     const isStated = kernel.chance(0.5)
     const isReplaced = kernel.chance(0.5)
-    if (weather.strikes('key-limited')) Object.assign(key, { limitedUntil: now() + lasts, isStated })
-    if (weather.strikes('key-broke')) Object.assign(key, { brokeUntil: now() + lasts, isStated })
-    if (weather.strikes('key-revoked')) {
+    if (injector.strikes('key-limited')) Object.assign(key, { limitedUntil: now() + lasts, isStated })
+    if (injector.strikes('key-broke')) Object.assign(key, { brokeUntil: now() + lasts, isStated })
+    if (injector.strikes('key-revoked')) {
       key.revokedUntil = Number.POSITIVE_INFINITY
       if (isReplaced) kernel.after(lasts / 4, () => replace(secret))
     }
@@ -81,7 +81,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     return key.limitedUntil > now() ? failure('rate-limited', stated(key.limitedUntil)) : undefined
   }
 
-  /** Somebody puts a new key where the revoked one was. */
+  /** The operator replaces the revoked key. */
   function replace(secret: string) {
     for (const [provider, secrets] of environment)
       environment.set(
@@ -96,8 +96,8 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     const retryAfterMs = kernel.between(8_000, 13_000)
     const promise = kernel.chance(0.5) ? { retryAfterMs } : {}
     const until = Math.min(now() + lasts, endsAt + AFTERMATH_MS)
-    if (weather.strikes('provider-down', provider)) down.set(provider, { kind, until, ...promise })
-    if (weather.strikes('connection-stale', provider)) connection.isStale = true
+    if (injector.strikes('provider-down', provider)) down.set(provider, { kind, until, ...promise })
+    if (injector.strikes('connection-stale', provider)) connection.isStale = true
     const outage = down.get(provider)
     if (outage && outage.until > now()) return outageFailure(outage)
     return connection.isStale && !isOver() ? failure('timeout') : undefined
@@ -106,7 +106,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
   function shapeRefusal(request: ModelRequest): Failure | undefined {
     const lasts = kernel.between(500, 8_000)
     const kind = kernel.pick(Object.keys(DEMANDS) as FailureKind[])
-    if (weather.strikes('provider-picky', request.model)) demands.set(request.model, { kind, until: now() + lasts })
+    if (injector.strikes('provider-picky', request.model)) demands.set(request.model, { kind, until: now() + lasts })
     const demand = demands.get(request.model)
     if (isOver() || !demand || demand.until <= now()) return undefined
     return DEMANDS[demand.kind]!.isMet(request) ? undefined : failure(demand.kind, DEMANDS[demand.kind]!.says)
@@ -115,7 +115,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
   function roomRefusal({ request, isSummary }: VendorRequest): Failure | undefined {
     const isTold = kernel.chance(0.5)
     const window = setup.windows[request.model]
-    if (!window || !weather.strikes('provider-narrow', request.model) || isSummary) return undefined
+    if (!window || !injector.strikes('provider-narrow', request.model) || isSummary) return undefined
     const tokens = JSON.stringify(request.messages).length / 4
     return tokens > window / 2 ? failure('context-overflow', isTold ? { statedWindow: window } : {}) : undefined
   }
@@ -125,7 +125,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
     const retryAfterMs = kernel.between(...kernel.pick(LIMITS))
     const isStated = kernel.chance(0.3)
     const statedWindow = kernel.between(500, 2_000)
-    if (!weather.strikes('provider-status', kind)) return undefined
+    if (!injector.strikes('provider-status', kind)) return undefined
     return failure(
       kind,
       defined({
@@ -145,7 +145,7 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
       (environment.get(provider) ?? []).map(
         (_, index): CredentialId => `credential-env-${provider.toUpperCase()}_KEY${index === 0 ? '' : `-${index + 1}`}`,
       ),
-    // All are asked, so that one kind of trouble does not change the chances of another.
+    // Draw for all of them, so that one kind of fault does not change the probability of another.
     refusalOf(asked) {
       const { provider, request, secret, connection } = asked
       const refusals = [
@@ -173,19 +173,19 @@ export function newVendors({ kernel, weather, setup, now, endsAt }: VendorsDeps)
   }
 }
 
-/** Most limits are long; some are over before the next key was tried. */
+/** Most rate limits are long; some end before the next key is tried. */
 const LIMITS: [number, number][] = [
   [1_000, 40_000],
   [0, 40],
 ]
 
-/** Some are over when a caller comes back, some outlast every promise that was made of their end. */
+/** Some outages end before the retry, some outlast their stated end. */
 const OUTAGES: [number, number][] = [
   [500, 12_000],
   [30_000, 60_000],
 ]
 
-/** Outages may outlast the faults by so much, and are over when the evening begins. */
+/** Outages may outlast the faults by this much; they end before the calm phase. */
 const AFTERMATH_MS = 28_000
 
 const outageFailure = ({ kind, retryAfterMs }: { kind: FailureKind; retryAfterMs?: number }): Failure =>
@@ -205,7 +205,7 @@ const asks = (field: keyof RequestShape): DemandRule => ({
   isMet: ({ adjustments }) => adjustments?.[field] !== undefined,
 })
 
-/** What goes away only when the request has the right shape. */
+/** Failures that end only when the request has the right adjustment. */
 const DEMANDS: Partial<Record<FailureKind, DemandRule>> = {
   'signature-rejected': asks('stripSignatures'),
   'encrypted-reasoning-rejected': asks('dropEncryptedReasoning'),
@@ -223,7 +223,7 @@ const DEMANDS: Partial<Record<FailureKind, DemandRule>> = {
 
 const WIDE: ReadonlySet<FailureKind> = new Set(['context-overflow', 'long-context-refused'])
 
-/** What passes by itself comes more often, as it does in life. */
+/** Transient failures are more frequent, as in reality. */
 const STATUSES: FailureKind[] = [
   ...(['timeout', 'timeout', 'timeout', 'rate-limited', 'rate-limited', 'overloaded', 'overloaded'] as const),
   ...(['unreachable', 'server-error', 'upstream-rate-limited', 'auth-rejected', 'quota-exhausted'] as const),

@@ -7,7 +7,7 @@ export type Chart = {
   unit: string
   times: readonly number[]
   lines: readonly ChartSeries[]
-  /** Moments worth a mark: the checks of the invariants. */
+  /** Times to mark: the checks of the invariants. */
   marks: readonly number[]
 }
 
@@ -18,7 +18,7 @@ const RIGHT = 14
 const TOP = 10
 const BOTTOM = 26
 
-/** A chart as one SVG, colored by the page it is put into. */
+/** A chart as one SVG; the page sets its colors. */
 export function drawChart({ title, about, unit, times, lines, marks }: Chart): string {
   const end = Math.max(times.at(-1) ?? 1, 1)
   const top = niceTop(Math.max(...lines.flatMap((line) => line.values), 0))
@@ -53,7 +53,7 @@ ${[...grid, ...ticks, ...checks, ...curves].join('\n')}
 </figure>`
 }
 
-/** The next of 1, 2, 4, 8 times a power of ten: quarters of it are good to read. */
+/** The next of 1, 2, 4, 8 times a power of ten, so that quarters are round numbers. */
 function niceTop(value: number): number {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
@@ -62,10 +62,10 @@ function niceTop(value: number): number {
 
 function timeTicks(end: number): { at: number; text: string }[] {
   const step = [2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600].find((one) => end / one <= 7) ?? 86_400
-  const tell = (at: number) => (step < 60 ? `${at} s` : step < 3600 ? `${at / 60} min` : `${at / 3600} h`)
+  const label = (at: number) => (step < 60 ? `${at} s` : step < 3600 ? `${at / 60} min` : `${at / 3600} h`)
   return Array.from({ length: Math.floor((end * 0.97) / step) + 1 }, (_, index) => ({
     at: index * step,
-    text: tell(index * step),
+    text: label(index * step),
   }))
 }
 

@@ -18,12 +18,12 @@ export type Traffic = {
   totals: Totals
   /** Milliseconds since the last time they were taken. */
   takeTimes(): { sends: number[]; turns: number[]; ended: number }
-  /** Resolves when every client has stopped and nothing runs, waits or is queued; with what is stuck if that takes long. */
+  /** Resolves when every client has stopped and no run is left; after a timeout with the stuck runs. */
   drain(): Promise<string[]>
 }
 
 const CLIENTS = 24
-/** Conversations a client may come back to; each stays short, as a store of many people's talks does. */
+/** Conversations a client may return to; each stays short, as in a store of many users. */
 const REMEMBERED = 4_000
 const LONGEST_PAUSE_MS = 300
 const DRAIN_MS = 30_000
@@ -31,8 +31,8 @@ const DRAIN_MS = 30_000
 export function startTraffic(agent: Agent, context: ServiceContext, seed: number): Traffic {
   const fraction = seededFraction(seed)
   const chance = (share: number) => fraction() < share
-  const wishes = (Object.keys(SCENARIOS) as SoakScenario[]).flatMap((wish) =>
-    Array.from({ length: SCENARIOS[wish] }, () => wish),
+  const weighted = (Object.keys(SCENARIOS) as SoakScenario[]).flatMap((scenario) =>
+    Array.from({ length: SCENARIOS[scenario] }, () => scenario),
   )
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
   const draining = new AbortController()
@@ -65,7 +65,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
       const leaving = Promise.all(clients).then(() => {
         areGone = true
       })
-      // A client may wait in a queue behind an approval: what waits is answered while they leave.
+      // A client may wait in a queue behind an approval: pending approvals are answered during the drain.
       const stuck = await settleEverything(() => areGone)
       if (stuck.length === 0) await leaving
       return stuck
@@ -81,18 +81,18 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
 
   async function oneTurn(): Promise<void> {
     const conversationId = await somewhere()
-    const wish = pick(wishes)
+    const scenario = pick(weighted)
     const began = performance.now()
-    const runId = await send(conversationId, wish, 'enqueue')
+    const runId = await send(conversationId, scenario, 'enqueue')
     times.sends.push(performance.now() - began)
-    if (chance(0.08)) totals.steered += (await send(conversationId, pick(wishes), 'steer')) === runId ? 1 : 0
+    if (chance(0.08)) totals.steered += (await send(conversationId, pick(weighted), 'steer')) === runId ? 1 : 0
     if (chance(0.1)) await cancelSoon(runId)
     const isSteady = await follow(runId)
     const run = await waitForRun(runId, context)
-    // One kind of turn, so that the curve shows the server and not the mixture.
-    if (wish === 'plain' && isSteady && run.stopReason === 'end_turn') times.turns.push(performance.now() - began)
+    // Only one kind of turn is measured, so that the curve shows the server and not the mix of turns.
+    if (scenario === 'plain' && isSteady && run.stopReason === 'end_turn') times.turns.push(performance.now() - began)
     count(run)
-    // What is not answered now lapses, or is met by whoever speaks here next.
+    // An approval without an answer expires, or the next sender in this conversation answers it.
     if (run.waiting && chance(0.8)) await answer(run)
   }
 
@@ -118,7 +118,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     totals.cancelled++
   }
 
-  /** True for one who read from the beginning to the end without a pause. */
+  /** True for a watcher that read the whole stream without a pause. */
   async function follow(runId: RunId): Promise<boolean> {
     const kind = fraction()
     if (kind < 0.25) return true
@@ -174,7 +174,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     totals.endings[stopReason] = (totals.endings[stopReason] ?? 0) + 1
   }
 
-  /** Refusals are part of the day: an approval is answered by whoever meets it, anything else is left. */
+  /** Refusals are expected: the client answers a pending approval and ignores other refusals. */
   async function tolerate(work: () => Promise<void>): Promise<void> {
     try {
       await work()

@@ -5,7 +5,7 @@ import type { Tool } from '../../../src/ports/tool.ts'
 import { lastInput, sinceInput } from '../../../src/providers/scripted/current-turn.ts'
 import { defineTool, success } from '../../../src/tools/define-tool.ts'
 
-/** What is asked of the model, and how often. */
+/** Scenarios for the model, with their weights. */
 export const SCENARIOS = {
   plain: 30,
   tools: 14,
@@ -13,7 +13,7 @@ export const SCENARIOS = {
   guarded: 10,
   long: 12,
   huge: 3,
-  /** The first target fails for good; the second answers. */
+  /** The first target always fails; the second answers. */
   fallback: 6,
   /** Both fail. */
   broken: 4,
@@ -49,16 +49,16 @@ const words = (count: number): Part[] =>
 
 export const soakModel: ModelProvider = {
   async *stream({ model, messages }, { signal }): AsyncGenerator<Part> {
-    const wish = lastInput(messages) as SoakScenario
+    const scenario = lastInput(messages) as SoakScenario
     const step = sinceInput(messages).filter((body) => body.role === 'assistant').length
-    const failure = FAILURES[wish]
+    const failure = FAILURES[scenario]
     if (failure?.targets.includes(model)) {
       yield* words(2)
-      if (wish === 'stall') await pause(STALL_MS, signal)
-      yield { type: 'failure', failure: { kind: failure.kind, detail: `the soak wished for ${wish}` } }
+      if (scenario === 'stall') await pause(STALL_MS, signal)
+      yield { type: 'failure', failure: { kind: failure.kind, detail: `the soak requested ${scenario}` } }
       return
     }
-    const parts = CALLS[wish]?.[step] ?? words(wish === 'long' ? 120 : 8)
+    const parts = CALLS[scenario]?.[step] ?? words(scenario === 'long' ? 120 : 8)
     for (const [index, part] of parts.entries()) {
       if (signal.aborted) return
       yield part

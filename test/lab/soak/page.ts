@@ -2,7 +2,7 @@ import { type Chart, drawChart } from './chart.ts'
 import { percentile, type Sample } from './sample.ts'
 import type { SoakReport } from './soak.ts'
 
-/** The soak as a page of its own: no script, nothing to load. */
+/** The soak as one self-contained page without scripts. */
 export function pageOf(report: SoakReport): string {
   const { verdict, minutes, seed } = report
   const failed = verdict.findings.filter((finding) => !finding.isGood).length
@@ -15,7 +15,7 @@ export function pageOf(report: SoakReport): string {
 <main>
 <header>
   <p class="eyebrow">Holdfast soak · ${tidy(minutes)} minutes · seed ${seed}</p>
-  <h1 class="${verdict.isGood ? 'good' : 'bad'}">${verdict.isGood ? 'Bounded, sound and never stuck' : `${failed} of ${verdict.findings.length} findings are bad`}</h1>
+  <h1 class="${verdict.isGood ? 'good' : 'bad'}">${verdict.isGood ? 'Bounded, consistent and never stuck' : `${failed} of ${verdict.findings.length} findings are bad`}</h1>
   <p class="lead">One server process on a real SQLite home, under turns with tools, parallel tools, approvals, cancels,
   steered messages, failing and stalling models, huge outputs, and watchers that come, go and read slowly.</p>
 </header>
@@ -24,7 +24,7 @@ ${tiles(report)}
 <section><h2>Curves</h2><p>Dashed lines: every invariant was checked on the live database at that moment.</p>
 <div class="charts">${charts(report).map(drawChart).join('\n')}</div></section>
 <section><h2>How turns ended</h2>${endings(report)}</section>
-<footer>Repeat it: <code>npm run lab -- --soak ${tidy(minutes)}</code>. The figures are in <code>soak.json</code>.</footer>
+<footer>Repeat it: <code>npm run soak -- --minutes ${tidy(minutes)}</code>. The figures are in <code>soak.json</code>.</footer>
 </main>
 </html>
 `
@@ -65,7 +65,7 @@ function charts({ samples, checks }: SoakReport): Chart[] {
       title: 'Memory',
       unit: 'MB',
       about:
-        'Kept: what survives a full collection; a leak shows here. Resident memory holds SQLite’s page caches too, up to 64 MB for each file.',
+        'Kept: the heap after a full collection; a leak shows here. Resident memory includes the page caches of SQLite, up to 64 MB for each file.',
       lines: [
         { name: 'resident', tone: 'one', values: megabytes((sample) => sample.rss) },
         { name: 'heap', tone: 'two', values: megabytes((sample) => sample.heap) },
@@ -103,7 +103,7 @@ function charts({ samples, checks }: SoakReport): Chart[] {
     chart({
       title: 'Event-loop delay',
       unit: 'ms',
-      about: 'How long the one thread kept everybody waiting.',
+      about: 'How long the event loop was blocked.',
       lines: [
         { name: 'longest', tone: 'two', values: of((sample) => sample.loopMax) },
         { name: 'p99', tone: 'one', values: of((sample) => sample.loopP99) },
@@ -127,7 +127,7 @@ function charts({ samples, checks }: SoakReport): Chart[] {
     chart({
       title: 'Checking every invariant',
       unit: 's',
-      about: 'Of the whole live database, by another process; second looks included.',
+      about: 'The whole live database, checked by another process, repeated checks included.',
       lines: [{ name: 'took', tone: 'one', values: checks.map((check) => check.seconds) }],
     }),
   ].map((one, index, all) =>

@@ -1,12 +1,12 @@
-/** What the server process says of itself every few seconds, and what its parent sees of its files. */
+/** A sample of the server process, with the file sizes that its parent measures. */
 export type Sample = {
   /** Seconds since the soak began. */
   at: number
   rss: number
   heap: number
-  /** Heap that survived the last full collection: what is really kept. */
+  /** Heap after the last full collection. */
   kept: number
-  /** Memory outside the heap that JavaScript holds: buffers. */
+  /** Memory of buffers, outside the heap. */
   external: number
   files: number
   database: number
@@ -32,7 +32,7 @@ export type Totals = {
   cancelled: number
   answered: number
   watched: number
-  /** Watchers that let go and came back, and readers that were dropped because they were behind. */
+  /** Watchers that reconnected, and readers that were dropped because they fell behind. */
   returned: number
   dropped: number
   endings: Record<string, number>

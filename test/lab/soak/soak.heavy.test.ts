@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { runSoak } from './soak.ts'
 
-test('a short soak: traffic of every kind flows, every invariant holds, and its curves are drawn', async (context) => {
+test('a short soak has traffic of every kind, violates no invariant and draws its curves', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-soak-report-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const { samples, checks, totals, stuck, faults, verdict } = await runSoak({ minutes: 5 / 60, seed: 7, folder })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slope } from './verdict.ts'
 
-test('a curve that grows is told from one that swings and one with a few odd points', () => {
+test('a growing curve is distinguished from a swinging one and from outliers', () => {
   const curve = (value: (at: number) => number) => Array.from({ length: 30 }, (_, at) => ({ at, value: value(at) }))
   assert.equal(slope(curve((at) => 10 + 3 * at)), 3)
   assert.equal(slope(curve(() => 10)), 0)

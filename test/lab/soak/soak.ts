@@ -14,7 +14,7 @@ import { judge, type Verdict } from './verdict.ts'
 export type SoakOptions = {
   minutes: number
   seed: number
-  /** Where the page and its figures go: `soak.html` and `soak.json`. */
+  /** Folder for `soak.html` and `soak.json`. */
   folder: string
   onSample?(sample: Sample, totals: Totals): void
 }
@@ -34,13 +34,13 @@ type SoakMessage = Partial<Sample> & { what: string; totals?: Totals; stuck?: st
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 const SECONDS_BETWEEN_CHECKS = 60
-/** A long soak is drawn with as many points as a short one. */
+/** Longer soaks take fewer samples per minute. */
 const MOST_SAMPLES = 600
-/** Short enough that approvals nobody answers lapse during a soak: three quarters of a minute. */
+/** 43 seconds, so that unanswered approvals expire during a soak. */
 const APPROVAL_DAYS = '0.0005'
 const DRAIN_MS = 60_000
 
-/** A real server under mixed traffic for a while; its curves, what the invariants said meanwhile, and a verdict. */
+/** Runs a real server under mixed traffic; returns its curves, the invariant checks and a verdict. */
 export async function runSoak({ minutes, seed, folder, onSample }: SoakOptions): Promise<SoakReport> {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-soak-'))
   const began = performance.now()
@@ -68,13 +68,13 @@ export async function runSoak({ minutes, seed, folder, onSample }: SoakOptions):
       checks.push(await check(home, seconds()))
     }
     await server.livesFor(minutes * 60 - seconds())
-    // Once more under load, for a soak that is shorter than a minute.
+    // Once more under load, for a soak of less than a minute.
     checks.push(await check(home, seconds()))
     const isDrained = await server.drain()
-    if (!isDrained) faults.push(`the server did not come to rest: ${server.errors()}`)
+    if (!isDrained) faults.push(`the server did not become idle: ${server.errors()}`)
     checks.push(await check(home, seconds()))
     const totals = last!.totals!
-    const stuck = last!.stuck ?? ['the server never said']
+    const stuck = last!.stuck ?? ['the server never reported its stuck runs']
     const verdict = judge({ samples, checks, totals, stuck, faults })
     const report: SoakReport = { minutes, seed, samples, checks, totals, stuck, faults, verdict }
     mkdirSync(folder, { recursive: true })
@@ -112,7 +112,7 @@ function startServer({ home, seed, minutes, hear }: ServerOptions) {
   child.stderr.on('data', (text) => {
     errors = (errors + text).slice(-4_000)
   })
-  // A server that died early does not read its orders.
+  // A server that died early does not read its commands.
   child.stdin.on('error', () => {})
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = JSON.parse(text) as SoakMessage
@@ -131,7 +131,7 @@ function startServer({ home, seed, minutes, hear }: ServerOptions) {
     errors: () => errors,
     async heard(what: string) {
       await within(saying(what).promise, DRAIN_MS)
-      if (isOver()) throw new Error(`the server of the soak ended: ${errors}`)
+      if (isOver()) throw new Error(`the soak server exited: ${errors}`)
     },
     async livesFor(ms: number): Promise<boolean> {
       await within(new Promise(() => {}), Math.max(0, ms * 1_000))
@@ -149,15 +149,15 @@ function startServer({ home, seed, minutes, hear }: ServerOptions) {
   }
 }
 
-/** Every invariant on the live database, as a guest beside the server: what `holdfast doctor` does. */
+/** Checks every invariant on the live database, as a guest of the running server, like `holdfast doctor`. */
 async function check(home: string, at: number): Promise<Check> {
   const app = await openApp({ environment: { HOLDFAST_HOME: home }, role: 'guest' })
   try {
     const began = performance.now()
     const { runs, messages, violations } = await checkStore(app.context)
     const seconds = (performance.now() - began) / 1_000
-    const told = violations.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`)
-    return { at, seconds, runs, messages, violations: told }
+    const broken = violations.map(({ invariant, where, detail }) => `${invariant} ${where}: ${detail}`)
+    return { at, seconds, runs, messages, violations: broken }
   } finally {
     await app.close()
   }

@@ -8,9 +8,9 @@ const MB = 1024 * 1024
 type Curve = {
   name: string
   of(sample: Sample): number
-  /** What stands for a window: a log file grows up to its ceiling, anything else has a middle. */
+  /** The value of a window: the maximum for a log file, the median for other curves. */
   take: 'middle' | 'ceiling'
-  /** What the curve may gain between warm-up and end without being called growth. */
+  /** Gain between warm-up and end that does not count as growth. */
   allowance: number
   format(value: number): string
 }
@@ -82,7 +82,7 @@ const TAKE: Record<Curve['take'], (values: readonly number[]) => number> = {
   ceiling: (values) => Math.max(...values),
 }
 
-/** Theil–Sen: the middle of the slopes between all pairs, which a few odd points do not move. */
+/** Theil–Sen estimator: the median of the slopes between all pairs, robust against outliers. */
 export function slope(points: readonly { at: number; value: number }[]): number {
   const slopes = points.flatMap((one, index) =>
     points.slice(index + 1).map((other) => (other.value - one.value) / (other.at - one.at)),

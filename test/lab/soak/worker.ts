@@ -8,11 +8,11 @@ import { startTraffic } from './clients.ts'
 import { soakModel, soakTools } from './model.ts'
 import { percentile } from './sample.ts'
 
-/** The server of a soak: runs agents on a real home under mixed traffic, and says how it is doing. */
+/** The server of a soak: runs agents on a real home under mixed traffic and reports samples. */
 const { SOAK_SEED = '1', SOAK_SAMPLE_MS = '2000' } = process.env
-/** A full collection holds the loop for some 50 ms: often enough to see a leak, seldom enough to spoil no percentile. */
+/** A full collection blocks the loop for about 50 ms: frequent enough to see a leak, too rare to affect percentiles. */
 const SAMPLES_PER_COLLECTION = 5
-const tell = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
+const report = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
 
 const app = await openApp({
   environment: process.env,
@@ -20,7 +20,7 @@ const app = await openApp({
   tools: soakTools(),
   providers: { soak: soakModel },
   report: (fault, where) =>
-    tell('fault', { text: `${where}: ${fault instanceof Error ? fault.stack : String(fault)}` }),
+    report('fault', { text: `${where}: ${fault instanceof Error ? fault.stack : String(fault)}` }),
 })
 const agent = await createAgent(
   {
@@ -38,13 +38,13 @@ const sampleMs = Number(SOAK_SAMPLE_MS)
 let samples = 0
 let kept = 0
 const sampling = setInterval(sample, sampleMs)
-tell('started')
+report('started')
 
 createInterface({ input: process.stdin }).on('line', async (order) => {
   if (order !== 'drain') return
   clearInterval(sampling)
   const stuck = await traffic.drain()
-  tell('drained', { stuck, totals: traffic.totals })
+  report('drained', { stuck, totals: traffic.totals })
   await app.close()
   flushAndExit()
 })
@@ -53,7 +53,7 @@ function sample(): void {
   const { rss, heapUsed, external } = process.memoryUsage()
   if (samples++ % SAMPLES_PER_COLLECTION === 0) kept = collect()
   const { sends, turns, ended } = traffic.takeTimes()
-  tell('sample', {
+  report('sample', {
     rss,
     heap: heapUsed,
     kept,
@@ -72,13 +72,13 @@ function sample(): void {
   delay.reset()
 }
 
-/** Garbage comes and goes; what survives a full collection is what a leak would show in. */
+/** The heap after a full collection: a leak shows there. */
 function collect(): number {
   globalThis.gc?.()
   return process.memoryUsage().heapUsed
 }
 
-/** Where the system does not tell, the curve is flat at zero. */
+/** Zero where the system does not list open files. */
 function openFiles(): number {
   return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0
 }
