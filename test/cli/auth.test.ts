@@ -73,7 +73,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     assert.match(await told(['add', 'openai', '--key-stdin'], `${SECRET}\n${SECRET}\n`), /^2 .*A key is one word/)
     assert.match(await told(['add', 'openai', '--key-stdin', '--device']), /^2 .*Choose one of/)
     assert.match(await told(['add', 'openai', '--device']), /^2 .*openai has no device-code login/)
-    assert.match(await told(['add', 'nous', '--token-stdin'], 'no json'), /^2 .*no JSON/)
+    assert.match(await told(['add', 'nous', '--token-stdin'], 'no json'), /^2 .*must be a JSON object/)
     assert.match(await told(['refresh', 'nobody']), /^3 .*There is no provider or credential "nobody" to refresh/)
     assert.match(await told(['remove', 'nobody', '--yes']), /^3 .*There is no credential "nobody"/)
   })
