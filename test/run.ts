@@ -11,9 +11,9 @@ import { startPostgresServer } from './harness/postgres.ts'
 import { report } from './summary.ts'
 
 /**
- * The test command: runs every test file except the heavy ones (`*.heavy.test.ts`). `--all` includes them. `--postgres`,
- * `--http` and `--workspaces` run all files of that area. Names after the options select the files whose path contains
- * one of them.
+ * The test command: runs every test file except the heavy ones (`*.heavy.test.ts`). `--all` includes them.
+ * `--postgres`, `--http` and `--workspaces` run all files of that area. Names after the options select the files whose
+ * path contains one of them.
  */
 const { values, positionals } = parseArgs({
   options: {

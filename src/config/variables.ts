@@ -11,7 +11,7 @@ export function variableName({ section, variablePrefix }: NamedSection, key: str
   return kind.fromText && (variable ?? `${variablePrefix}${key.toUpperCase()}`)
 }
 
-/** The variables that are set and not blank. `providers`: the names in config.yaml, which variables have in capitals. */
+/** The variables that are set and not blank. `providers`: the names in config.yaml, in capitals in variables. */
 export function variablesIn(environment: Environment, providers: readonly string[]): Variable[] {
   return [...fixedVariables(environment), ...providerVariables(environment, providers)]
 }

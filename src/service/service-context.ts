@@ -26,7 +26,7 @@ type RunDefaults = {
   fallback?: TargetHandle[]
 }
 
-/** The last parameter of every verb. Each entrance (CLI, HTTP, an embedding program) has one and calls verbs with it. */
+/** The context of every verb. Each entrance (CLI, HTTP, an embedding program) has one and passes it to the verbs. */
 export type ServiceContext = {
   deps: EngineDeps
   /** Absent in a guest: a process that reads, cancels and answers approvals while another process owns the home. */

@@ -124,16 +124,16 @@ function findNative(): string | undefined {
 
 type Identity = { uid?: number; gid?: number }
 
-/** PostgreSQL refuses to run as root; root starts it as the user `nobody`. */
+/** PostgreSQL refuses to run as root, so root starts it as the unprivileged user 65534. */
 function unprivileged(folder: string): Identity {
   if (process.getuid?.() !== 0) return {}
-  const nobody = 65534
-  chownSync(folder, nobody, nobody)
+  const id = 65534
+  chownSync(folder, id, id)
   chmodSync(folder, 0o700)
-  return { uid: nobody, gid: nobody }
+  return { uid: id, gid: id }
 }
 
-/** If the user `nobody` cannot read node_modules, the programs are copied next to the data. */
+/** If that user cannot read node_modules, the programs are copied next to the data. */
 function reachable(native: string, folder: string, identity: Identity): string {
   if (identity.uid === undefined) return native
   if (spawnSync(join(native, 'bin', 'initdb'), ['--version'], identity).status === 0) return native

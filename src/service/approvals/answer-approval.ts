@@ -15,7 +15,7 @@ type AnswerApprovalRequest = {
   runId: string
   verdicts: Verdict[]
   followUps?: Input[]
-  /** Input for a repeated answer whose tools have run but whose run stopped before the model continued. Default: none. */
+  /** Input for a repeated answer whose tools have run but whose run stopped before the model continued. */
   reminder?: Input[]
   /** How the continuing run differs from the one that waited. */
   options?: Pick<SendOptions, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata' | 'callback'>

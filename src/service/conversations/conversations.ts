@@ -70,7 +70,7 @@ export async function requireConversationAndAgent(
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }
 
-/** Another conversation of this agent, beside its default one. */
+/** Creates a conversation in addition to the default one of the agent. */
 export async function createConversation(
   agent: Agent,
   context: ServiceContext,
@@ -164,7 +164,7 @@ export async function forkConversation(
   return fork
 }
 
-/** How often a deletion starts over because new runs began meanwhile. */
+/** How often a deletion starts over because new runs have begun. */
 const MAX_DELETE_ROUNDS = 3
 
 /**

@@ -11,7 +11,7 @@ import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider 
 
 type ListModelsRequest = { provider?: string; signal: AbortSignal }
 
-/** `learned`: from a provider error about a request that was too long. `stated`: only from the provider's model list. */
+/** `learned`: from a provider error about a request that was too long. `stated`: from the provider's model list. */
 type WindowSource = 'learned' | 'config' | 'table' | 'stated'
 
 export type KnownModel = {
