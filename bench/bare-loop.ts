@@ -6,7 +6,7 @@ import { QUESTION, type WireCall, type WireMessage, weatherIn } from './wire.ts'
 export type BareLoop = {
   /** One user message to its final answer. */
   runTurn(conversation: string): Promise<void>
-  /** Finishes what a killed process left; answers with the conversations it found. */
+  /** Finishes the turns of a killed process; returns their conversations. */
   resume(): Promise<string[]>
   insert(conversation: string, messages: readonly WireMessage[]): void
   count(conversation: string): number
@@ -17,14 +17,14 @@ export type BareOptions = {
   path: string
   source: string
   synchronous: 'NORMAL' | 'FULL'
-  /** Whether requests hold the whole history or only the current turn. */
+  /** Whether requests contain the whole history or only the current turn. */
   request: 'whole-history' | 'current-turn'
   onTool?(): void
 }
 
 /**
- * The loop an engineer writes in an hour: every message is committed by itself, nothing else is. No events, no leases,
- * no stream that can be read again.
+ * The loop that an engineer writes in an hour: it commits each message and nothing else. No events, no leases, no
+ * stream that can be read again.
  */
 export function openBareLoop({ path, source, synchronous, request, onTool }: BareOptions): BareLoop {
   const database = new DatabaseSync(path)
@@ -46,7 +46,7 @@ export function openBareLoop({ path, source, synchronous, request, onTool }: Bar
 
   const save = (conversation: string, message: WireMessage) => insert.run(conversation, JSON.stringify(message))
 
-  async function goOn(conversation: string, history: WireMessage[]): Promise<void> {
+  async function finishTurn(conversation: string, history: WireMessage[]): Promise<void> {
     const commit = (message: WireMessage) => {
       save(conversation, message)
       history.push(message)
@@ -93,7 +93,7 @@ export function openBareLoop({ path, source, synchronous, request, onTool }: Bar
       const message: WireMessage = { role: 'user', content: QUESTION }
       save(conversation, message)
       history.push(message)
-      await goOn(conversation, history)
+      await finishTurn(conversation, history)
     },
     async resume() {
       const unfinished = latest.all().filter((row) => {
@@ -101,7 +101,7 @@ export function openBareLoop({ path, source, synchronous, request, onTool }: Bar
         return last.role !== 'assistant' || last.tool_calls !== undefined
       })
       const conversations = unfinished.map((row) => row.conversation as string)
-      await Promise.all(conversations.map((conversation) => goOn(conversation, load(conversation))))
+      await Promise.all(conversations.map((conversation) => finishTurn(conversation, load(conversation))))
       return conversations
     },
     insert(conversation, messages) {

@@ -5,7 +5,7 @@ import { openBareLoop } from './bare-loop.ts'
 import { runJobFromArgv, type Side, type SideOptions } from './side.ts'
 import { pastMessages } from './wire.ts'
 
-/** The bare loop as a side. It has no row for a conversation: a name is enough. */
+/** The bare loop as a side. It stores no row for a conversation, only its name. */
 async function openBareSide({ home, durability, source, request, onTool }: SideOptions): Promise<Side> {
   mkdirSync(home, { recursive: true })
   const loop = openBareLoop({

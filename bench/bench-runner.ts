@@ -9,25 +9,25 @@ import type { Job, Measurement } from './side.ts'
 
 export type SideName = 'bare' | 'engine'
 
-/** A side that did not do its work: the only thing that makes the command fail. */
+/** A side did not do its work: the only reason for the command to fail. */
 export class SideFailed extends Error {}
 
 export type BenchRunner = {
-  /** A new empty folder, gone with the workshop. */
+  /** A new empty folder, removed by `close`. */
   folder(): string
-  /** Runs one job in a fresh process, from plain JavaScript. */
+  /** Runs one job in a new process, from plain JavaScript. */
   measure(side: SideName, job: JobSpec): Promise<Measurement>
-  /** The same; answers with the time from spawn to the first line it printed. */
+  /** The same; returns the time from spawn to the first line of output. */
   timeToFirstLine(side: SideName, job: JobSpec): Promise<{ ms: number; result: Measurement }>
-  /** Runs a job that is to be killed in its middle. */
+  /** Runs a job that kills itself in mid-turn. */
   crash(side: SideName, job: JobSpec): Promise<void>
   close(): void
 }
 
-/** A job without what every job of one workshop shares. */
+/** A job without the fields that all jobs share. */
 type JobSpec = Job extends infer J ? (J extends Job ? Omit<J, 'source' | 'dist'> : never) : never
 
-/** Keeps the source running and starts sides against it. */
+/** Starts the model source, and sides that use it. */
 export async function openBenchRunner(): Promise<BenchRunner> {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
   const plain = stripBench(join(root, 'plain'))
@@ -43,7 +43,7 @@ export async function openBenchRunner(): Promise<BenchRunner> {
     const argument = JSON.stringify({ ...job, source: address, dist })
     return spawn(process.execPath, [...flags, join(plain, `${side}-side.js`), argument], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      // Both sides find their code compiled, as the command does from its second start on.
+      // A compile cache for both sides, as the command has from its second start on.
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'compiled') },
     })
   }
@@ -77,17 +77,22 @@ export async function openBenchRunner(): Promise<BenchRunner> {
 
 const inBench = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 
-/** The bench as JavaScript, so that no side pays for type stripping in its start or its heap. */
+/** Compiles the bench to JavaScript, so that type stripping counts for neither side. */
 function stripBench(folder: string): string {
   const bench = fileURLToPath(new URL('.', import.meta.url))
   const target = mkdtempSync(`${folder}-`)
   symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(target, 'node_modules'))
   writeFileSync(join(target, 'package.json'), '{"type":"module"}')
-  for (const file of readdirSync(bench).filter((name) => name.endsWith('.ts'))) {
-    const stripped = stripTypeScriptTypes(readFileSync(join(bench, file), 'utf8'))
-    const script = stripped.replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'")
-    writeFileSync(join(target, file.replace(/\.ts$/, '.js')), script)
+  const strip = (file: string, name: string) => {
+    const script = stripTypeScriptTypes(readFileSync(file, 'utf8'))
+      .replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'")
+      .replaceAll("from '../src/core/defined.ts'", "from './defined.js'")
+    writeFileSync(join(target, name), script)
   }
+  for (const file of readdirSync(bench).filter((name) => name.endsWith('.ts')))
+    strip(join(bench, file), file.replace(/\.ts$/, '.js'))
+  // The only file of src/ that the sides import at run time.
+  strip(join(bench, '../src/core/defined.ts'), 'defined.js')
   return target
 }
 

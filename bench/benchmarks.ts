@@ -22,9 +22,9 @@ export type BenchmarkName =
   | 'shell'
   | 'client'
   | 'server'
-export type Benchmark = (shop: BenchRunner, size: Size) => Promise<Figure[]>
+export type Benchmark = (runner: BenchRunner, size: Size) => Promise<Figure[]>
 
-/** How much of everything. `quick` is for a look, not for a verdict. */
+/** The number of rounds. `quick` gives a first impression, not a result. */
 export type Size = 'full' | 'quick'
 
 const SIDES: readonly SideName[] = ['bare', 'engine']
@@ -58,24 +58,24 @@ const CPU_CASES: readonly CpuCase[] = [
   { name: 'cpu_ratio_c64_strict', lanes: 64, durability: 'strict', warmUp: 384, turns: 256, rounds: 3 },
 ]
 
-/** CPU of a turn, user and system, of the measuring process alone; sides alternate so that both see the same machine. */
-async function cpu(shop: BenchRunner, size: Size): Promise<Figure[]> {
+/** CPU of a turn, user and system, of the measured process only; the sides alternate, so that conditions are equal. */
+async function cpu(runner: BenchRunner, size: Size): Promise<Figure[]> {
   const figures: Figure[] = []
-  for (const shape of CPU_CASES) {
-    const { name, rounds } = shape
+  for (const turnCase of CPU_CASES) {
+    const { name, rounds } = turnCase
     const perTurn = { bare: [] as number[], engine: [] as number[] }
     for (let round = 0; round < (size === 'quick' ? 1 : rounds); round++)
-      // Who is first in one round is last in the next: a machine that slows down favors nobody.
+      // The order alternates, so that a machine that slows down favors neither side.
       for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed())
-        perTurn[side].push(cpuPerTurn(await freshTurns(shop, side, shape)))
+        perTurn[side].push(cpuPerTurn(await freshTurns(runner, side, turnCase)))
     const [bare, engine] = [median(perTurn.bare), median(perTurn.engine)]
-    // Neighbors in time are compared: the machine is slower in some minutes than in others, for both.
+    // Compares measurements that are adjacent in time: the speed of the machine varies over minutes.
     const value = median(perTurn.engine.map((cost, round) => cost / perTurn.bare[round]!))
     figures.push({ name, value, detail: `${show(engine)} ms / ${show(bare)} ms of CPU per turn` })
   }
   const strict = { ...CPU_CASES[2]!, watchLoop: true as const }
-  const watched = await freshTurns(shop, 'engine', strict)
-  const bare = await freshTurns(shop, 'bare', strict)
+  const watched = await freshTurns(runner, 'engine', strict)
+  const bare = await freshTurns(runner, 'bare', strict)
   figures.push({
     name: 'loop_delay_p99_ms',
     value: watched.loopDelayP99Ms,
@@ -86,22 +86,22 @@ async function cpu(shop: BenchRunner, size: Size): Promise<Figure[]> {
 
 type FreshTurns = Pick<CpuCase, 'lanes' | 'durability' | 'warmUp' | 'turns'> & { watchLoop?: true }
 
-/** Each turn in a conversation of its own, so that no turn pays for the history of the one before. */
-async function freshTurns(shop: BenchRunner, side: SideName, shape: FreshTurns): Promise<Measurement> {
-  const { lanes, durability, warmUp, turns, watchLoop } = shape
-  const place = { home: shop.folder(), durability, request: 'whole-history' as const }
-  const job = { type: 'fresh' as const, ...place, lanes, warmUp, turns, ...defined({ watchLoop }) }
-  return requireComplete(side, await shop.measure(side, job))
+/** Each turn has its own conversation, so that no turn pays for the history of another. */
+async function freshTurns(runner: BenchRunner, side: SideName, turnCase: FreshTurns): Promise<Measurement> {
+  const { lanes, durability, warmUp, turns, watchLoop } = turnCase
+  const options = { home: runner.folder(), durability, request: 'whole-history' as const }
+  const job = { type: 'fresh' as const, ...options, lanes, warmUp, turns, ...defined({ watchLoop }) }
+  return requireComplete(side, await runner.measure(side, job))
 }
 
 /**
- * Bytes handed to the kernel (`wchar`), because `write_bytes` counts a page once however often it is written before the
- * disk takes it. Sockets count too, so requests hold only the current turn.
+ * Bytes written to the kernel (`wchar`), because `write_bytes` counts a page once, however often it is written before
+ * it reaches the disk. Sockets count too, so requests contain only the current turn.
  */
-async function bytes(shop: BenchRunner, size: Size): Promise<Figure[]> {
+async function bytes(runner: BenchRunner, size: Size): Promise<Figure[]> {
   const turns = size === 'quick' ? 20 : 50
   const written = async (side: SideName, messages: number) =>
-    (await seededTurns(shop, side, { messages, turns, warmUp: 10, request: 'current-turn' })).map(
+    (await seededTurns(runner, side, { messages, turns, warmUp: 10, request: 'current-turn' })).map(
       (one) => one.writtenBytes / one.turns,
     )[0]!
   const [short, long] = [await written('engine', 10), await written('engine', 10_000)]
@@ -112,13 +112,13 @@ async function bytes(shop: BenchRunner, size: Size): Promise<Figure[]> {
   return [{ name: 'bytes_growth', value: long / short, detail }]
 }
 
-/** What a message of history costs a turn before the request is made: reading, parsing and preparing it. */
-async function history(shop: BenchRunner, size: Size): Promise<Figure[]> {
+/** The cost of one message of history per turn, without the request: reading, parsing and preparing it. */
+async function history(runner: BenchRunner, size: Size): Promise<Figure[]> {
   const rounds = size === 'quick' ? 1 : 3
   const perMessage = async (side: SideName, request: 'whole-history' | 'current-turn') => {
     const cost = async (messages: number) => {
       const plan = { messages, turns: 25, warmUp: 15, request, rounds: request === 'whole-history' ? 1 : rounds }
-      return median((await seededTurns(shop, side, plan)).map(cpuPerTurn))
+      return median((await seededTurns(runner, side, plan)).map(cpuPerTurn))
     }
     return (1_000 * ((await cost(5_000)) - (await cost(10)))) / 4_990
   }
@@ -139,47 +139,47 @@ type SeededTurns = {
   cacheEntries?: number
 }
 
-/** The past is written by another process, so that its pages are in the database file and not in ours to write. */
-async function seededTurns(shop: BenchRunner, side: SideName, plan: SeededTurns): Promise<Measurement[]> {
+/** Another process writes the history, so that its pages do not count as written by the measured process. */
+async function seededTurns(runner: BenchRunner, side: SideName, plan: SeededTurns): Promise<Measurement[]> {
   const { messages, turns, warmUp, request, rounds = 1, cacheEntries } = plan
   const kept = cacheEntries === undefined ? {} : { cacheEntries }
-  const place = { home: shop.folder(), durability: 'relaxed' as const, request, ...kept }
-  const seeded = await shop.measure(side, { type: 'seed', ...place, messages })
+  const options = { home: runner.folder(), durability: 'relaxed' as const, request, ...kept }
+  const seeded = await runner.measure(side, { type: 'seed', ...options, messages })
   if (seeded.messages !== messages) throw new SideFailed(`the ${side} side seeded ${seeded.messages} of ${messages}`)
   const measured: Measurement[] = []
   for (let round = 0; round < rounds; round++) {
-    const home = join(shop.folder(), 'copy')
-    cpSync(place.home, home, { recursive: true })
-    const job = { type: 'seeded' as const, ...place, home, conversation: seeded.conversation, warmUp, turns }
-    measured.push(requireComplete(side, await shop.measure(side, job)))
+    const home = join(runner.folder(), 'copy')
+    cpSync(options.home, home, { recursive: true })
+    const job = { type: 'seeded' as const, ...options, home, conversation: seeded.conversation, warmUp, turns }
+    measured.push(requireComplete(side, await runner.measure(side, job)))
   }
   return measured
 }
 
-/** Heap that a conversation holds when its turn is over. Warm caches are in the baseline, conversations are not. */
-async function idle(shop: BenchRunner): Promise<Figure[]> {
-  // Checked by keeping 1.06 KB a conversation on purpose: 2,000 read 0.99 and 1.08, fewer read below 0.
+/** Heap that a conversation occupies after its turn. The baseline includes warm caches but no conversations. */
+async function idle(runner: BenchRunner): Promise<Figure[]> {
+  // Calibrated with 1.06 KB retained per conversation on purpose: 2,000 read 0.99 and 1.08, fewer read below 0.
   const turns = 2_000
-  const place = { home: shop.folder(), durability: 'relaxed' as const, request: 'whole-history' as const }
-  const job = { type: 'idle' as const, ...place, lanes: 64, warmUp: 500, turns }
-  const { heapBytes } = requireComplete('engine', await shop.measure('engine', job))
+  const options = { home: runner.folder(), durability: 'relaxed' as const, request: 'whole-history' as const }
+  const job = { type: 'idle' as const, ...options, lanes: 64, warmUp: 500, turns }
+  const { heapBytes } = requireComplete('engine', await runner.measure('engine', job))
   const detail = `heap after ${turns} conversations had a turn, minus before, per conversation; below 0 is noise`
   return [{ name: 'idle_kb', value: heapBytes / turns / 1_024, detail }]
 }
 
-/** From spawn to the end of a turn that a killed process had left at its second tool call. */
-async function resume(shop: BenchRunner, size: Size): Promise<Figure[]> {
-  const place = { durability: 'strict' as const, request: 'whole-history' as const }
-  const homes = { bare: shop.folder(), engine: shop.folder() }
-  for (const side of SIDES) await shop.crash(side, { type: 'crash', ...place, home: homes[side], atStep: 2 })
+/** Time from spawn to the end of a turn that a killed process left at its second tool call. */
+async function resume(runner: BenchRunner, size: Size): Promise<Figure[]> {
+  const options = { durability: 'strict' as const, request: 'whole-history' as const }
+  const homes = { bare: runner.folder(), engine: runner.folder() }
+  for (const side of SIDES) await runner.crash(side, { type: 'crash', ...options, home: homes[side], atStep: 2 })
 
   const times = { bare: [] as number[], engine: [] as number[] }
-  // One more than is counted: the first reads the files from the disk.
+  // The first round is not counted: it reads the files from the disk.
   for (let round = 0; round <= (size === 'quick' ? 3 : 21); round++) {
     for (const side of SIDES) {
-      const home = join(shop.folder(), 'copy')
+      const home = join(runner.folder(), 'copy')
       cpSync(homes[side], home, { recursive: true })
-      const { ms, result } = await shop.timeToFirstLine(side, { type: 'resume', ...place, home })
+      const { ms, result } = await runner.timeToFirstLine(side, { type: 'resume', ...options, home })
       if (result.turns !== 1) throw new SideFailed(`the ${side} side found ${result.turns} interrupted turns, not 1`)
       requireComplete(side, result)
       if (round > 0) times[side].push(ms)
@@ -190,48 +190,54 @@ async function resume(shop: BenchRunner, size: Size): Promise<Figure[]> {
   return [{ name: 'resume_ratio', value, detail: `${show(engine)} ms / ${show(bare)} ms from start to done` }]
 }
 
-/** A turn of a conversation with a past, kept warm or read again. */
-async function warm(shop: BenchRunner, size: Size): Promise<Figure[]> {
+/** A turn of a conversation with history: from the cache, against read from the database. */
+async function warm(runner: BenchRunner, size: Size): Promise<Figure[]> {
   const plan = { messages: 1_000, turns: 40, warmUp: 15, request: 'current-turn' as const }
   const ratios: number[] = []
   let detail = ''
   for (let round = 0; round < (size === 'quick' ? 1 : 5); round++) {
-    const [cold] = await seededTurns(shop, 'engine', { ...plan, cacheEntries: 0 })
-    const [kept] = await seededTurns(shop, 'engine', plan)
+    const [cold] = await seededTurns(runner, 'engine', { ...plan, cacheEntries: 0 })
+    const [kept] = await seededTurns(runner, 'engine', plan)
     ratios.push(cpuPerTurn(kept!) / cpuPerTurn(cold!))
     detail = `${show(cpuPerTurn(kept!))} ms / ${show(cpuPerTurn(cold!))} ms of CPU per turn at 1,000 messages`
   }
   return [{ name: 'warm_turn_ratio', value: median(ratios), detail }]
 }
 
-/** Many conversations through a small cache: memory stays, and making room delays nobody. */
-async function cache(shop: BenchRunner, size: Size): Promise<Figure[]> {
-  const place = { durability: 'relaxed' as const, request: 'whole-history' as const }
+/** Many conversations with a small cache: memory stays constant, and evictions do not delay turns. */
+async function cache(runner: BenchRunner, size: Size): Promise<Figure[]> {
+  const options = { durability: 'relaxed' as const, request: 'whole-history' as const }
   const [conversations, entries] = size === 'quick' ? [200, 20] : [1_000, 100]
-  // The heap is level after the second round; what the allocators keep of the system's memory is after the fourth.
+  // The heap is constant after the second round, the resident memory after the fourth.
   const rounds = { lanes: 16, conversations, warmUp: 5, rounds: 4 }
   const touched = requireComplete(
     'engine',
-    await shop.measure('engine', { type: 'touched', ...place, home: shop.folder(), cacheEntries: entries, ...rounds }),
+    await runner.measure('engine', {
+      type: 'touched',
+      ...options,
+      home: runner.folder(),
+      cacheEntries: entries,
+      ...rounds,
+    }),
   )
-  const told = `${rounds.rounds} rounds of ${conversations} new conversations through a cache of ${entries}`
+  const workload = `${rounds.rounds} rounds of ${conversations} new conversations with a cache of ${entries}`
   const times = { evicting: [] as number[], alone: [] as number[] }
   const turns = { conversations: 50, warmUp: 150, turns: size === 'quick' ? 100 : 600 }
   for (let round = 0; round < (size === 'quick' ? 1 : 3); round++) {
-    // Room for one: every turn sends the one before away. Room for none: nothing is kept, and nothing goes.
+    // With one entry every turn evicts the one before; with none nothing is cached or evicted.
     for (const [kind, cacheEntries] of [['evicting', 1] as const, ['alone', 0] as const]) {
-      const job = { type: 'turn-times' as const, ...place, home: shop.folder(), cacheEntries, ...turns }
-      times[kind].push(requireComplete('engine', await shop.measure('engine', job)).turnP99Ms)
+      const job = { type: 'turn-times' as const, ...options, home: runner.folder(), cacheEntries, ...turns }
+      times[kind].push(requireComplete('engine', await runner.measure('engine', job)).turnP99Ms)
     }
   }
   const [evicting, alone] = [median(times.evicting), median(times.alone)]
   return [
-    { name: 'cache_heap_growth', value: touched.heapGrowth, detail: `heap, ${told}` },
-    { name: 'cache_resident_growth', value: touched.residentGrowth, detail: `resident memory, ${told}` },
+    { name: 'cache_heap_growth', value: touched.heapGrowth, detail: `heap, ${workload}` },
+    { name: 'cache_resident_growth', value: touched.residentGrowth, detail: `resident memory, ${workload}` },
     {
       name: 'eviction_delay_ms',
       value: evicting - alone,
-      detail: `p99 of a turn that makes room ${show(evicting)} ms, of one that need not ${show(alone)} ms; below 0 is noise`,
+      detail: `p99 of a turn with an eviction ${show(evicting)} ms, without ${show(alone)} ms; below 0 is noise`,
     },
   ]
 }
@@ -243,26 +249,30 @@ type ClientFigures = {
   warm_request_ratio: number
 }
 
-/** The wire clients, in a process of their own; of the four dialects the dearest counts. */
+/** The wire clients, in a separate process; the most expensive of the four dialects counts. */
 async function client(): Promise<Figure[]> {
   const script = fileURLToPath(new URL('client.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [script])
-  const told = JSON.parse(stdout) as ClientFigures
-  const ratios = Object.entries(told.client_cpu_ratio)
+  const measured = JSON.parse(stdout) as ClientFigures
+  const ratios = Object.entries(measured.client_cpu_ratio)
   const each = ratios.map(([dialect, ratio]) => `${dialect} ${show(ratio)}`).join(', ')
   return [
     { name: 'client_cpu_ratio', value: Math.max(...ratios.map(([, ratio]) => ratio)), detail: each },
-    { name: 'abort_p99_ms', value: told.abort_p99_ms, detail: 'from the abort to the server seeing the socket closed' },
-    { name: 'stall_error', value: told.stall_error, detail: 'how far from its deadline a silence was seen' },
+    {
+      name: 'abort_p99_ms',
+      value: measured.abort_p99_ms,
+      detail: 'from the abort to the server seeing the socket closed',
+    },
+    { name: 'stall_error', value: measured.stall_error, detail: 'relative error of the stall timeout' },
     {
       name: 'warm_request_ratio',
-      value: told.warm_request_ratio,
+      value: measured.warm_request_ratio,
       detail: '5,000 messages, against joining cached text',
     },
   ]
 }
 
-/** A measurement counts only if every turn left all of its messages. */
+/** A measurement counts only if every turn stored all of its messages. */
 function requireComplete(side: SideName, measured: Measurement): Measurement {
   const expected = measured.turns * MESSAGES_PER_TURN
   if (measured.messages === expected) return measured

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { defined } from '../src/core/defined.ts'
 
-/** A model that answers in 50 chunks in each dialect: a process of its own, so that it is on nobody's bill. */
+/** A model that answers in 50 chunks in each dialect: a separate process, so that its cost is not measured. */
 const WORDS = Array.from({ length: 50 }, (_, index) => ` word${index}`)
 
 type Event = { event?: string; data: string }

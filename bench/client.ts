@@ -53,7 +53,7 @@ const ASK: ModelRequest = {
 }
 const NEVER = new AbortController().signal
 
-/** CPU of one call, user and system; neighbors in time are compared, because the machine is not the same all the time. */
+/** CPU of one call, user and system. Compares adjacent measurements, because the speed of the machine varies. */
 async function cpuRatio(dialect: WireDialect, base: string): Promise<number> {
   const provider = providerAt(base, dialect)
   const encoded = dialect.encode(ASK, { quirks: {} })
@@ -103,7 +103,7 @@ async function readBare(dispatcher: Agent, url: string, body: string): Promise<v
 
 const ABORTS = 300
 
-/** From the abort to the close that the server sees, one after the other. */
+/** Time from the abort to the close that the server sees, sequentially. */
 async function abortP99(): Promise<number> {
   const took: number[] = []
   const server = await silentServer()
@@ -129,7 +129,7 @@ async function abortP99(): Promise<number> {
 const STALLS = 40
 const STALL_MS = 500
 
-/** The worst of many streams that fall silent, relative to the deadline. */
+/** The largest error of the stall timeout over many streams, relative to the timeout. */
 async function stallError(): Promise<number> {
   const server = await silentServer()
   const provider = providerAt(server.url, openaiChat, { stallMs: STALL_MS })
@@ -152,7 +152,7 @@ const HISTORY = 5_000
 const WARM_ROUNDS = 41
 const WARM_REQUESTS = 10
 
-/** A request on a long history whose messages are known, against joining the texts it is made of. */
+/** Encoding a request with a long history of cached messages, against joining their texts. */
 function warmRequestRatio(): number {
   const messages = Array.from({ length: HISTORY }, (_, index): MessageBody => {
     const text = `Message ${index}: ${'what was said in the course of a long conversation. '.repeat(4)}`
@@ -162,7 +162,7 @@ function warmRequestRatio(): number {
   const ask = { ...ASK, messages }
   const form = { images: 'all', signatures: 'kept', quirks: {} } as const
   const texts = messages.map((body) => chatMessages.one(body, form))
-  // As bytes on both sides: a concatenation is not done before somebody needs it in one piece.
+  // As bytes on both sides: V8 defers a concatenation until the flat string is needed.
   const warm = () => Buffer.from(openaiChat.encode(ask, { quirks: {} }).body).length
   const joined = () => Buffer.from(`[${texts.join(',')}]`).length
   const ratios: number[] = []
@@ -195,7 +195,7 @@ async function drain(provider: ModelProvider, signal: AbortSignal): Promise<void
     if (part.type === 'failure') throw new Error(part.failure.detail)
 }
 
-/** Begins every answer and never goes on. */
+/** Sends the first chunk of every answer and then nothing. */
 async function silentServer() {
   const sockets = new Set<Socket>()
   const chunk = `data: ${JSON.stringify({ choices: [{ delta: { content: 'so' } }] })}\n\n`

@@ -9,11 +9,11 @@ import { benchProvider } from './provider.ts'
 import { runJobFromArgv, type Side, type SideOptions } from './side.ts'
 import { pastMessages, QUESTION, SYSTEM, TEXT_DELTAS_PER_TURN, WEATHER, type WireMessage, weatherIn } from './wire.ts'
 
-/** Holdfast as a side, opened and used the way an entrance does: through app and service. */
+/** Holdfast as a side, used through app and service as an entrance does. */
 async function openEngineSide(options: SideOptions): Promise<Side> {
   const { dist, home, durability, source, request, cacheEntries, onTool } = options
   const { openApp, sendMessage, waitForRun, createAgent, listRuns } = await loadHoldfast(dist)
-  const { context: serviceContext, close } = await openApp({
+  const { context, close } = await openApp({
     environment: {
       HOLDFAST_HOME: home,
       HOLDFAST_DURABILITY: durability,
@@ -27,50 +27,47 @@ async function openEngineSide(options: SideOptions): Promise<Side> {
   let lastRun: RunId | undefined
 
   async function theAgent(): Promise<Agent> {
-    const { store } = serviceContext.deps
+    const { store } = context.deps
     const request = { name: 'bench', system: SYSTEM, model: 'bench/any', tools: [WEATHER.name] }
-    return (
-      (await store.agents.findByName(serviceContext.organizationId, request.name)) ??
-      createAgent(request, serviceContext)
-    )
+    return (await store.agents.findByName(context.organizationId, request.name)) ?? createAgent(request, context)
   }
 
   return {
     async newConversations(count) {
       agent ??= await theAgent()
-      const ids = Array.from({ length: count }, (): ConversationId => `conv-${serviceContext.deps.randomness.uuid()}`)
-      await Promise.all(ids.map((id) => serviceContext.deps.store.conversations.create(newConversation(id, agent!))))
+      const ids = Array.from({ length: count }, (): ConversationId => `conv-${context.deps.randomness.uuid()}`)
+      await Promise.all(ids.map((id) => context.deps.store.conversations.create(newConversation(id, agent!))))
       return ids
     },
     async seed(conversation, messages) {
       agent ??= await theAgent()
-      await seedConversation(conversation as ConversationId, { messages, agent, context: serviceContext })
+      await seedConversation(conversation as ConversationId, { messages, agent, context: context })
     },
     async runTurn(conversation) {
       agent ??= await theAgent()
       const content = [{ type: 'text' as const, text: QUESTION }]
-      const sent = await sendMessage({ agent, conversationId: conversation as ConversationId, content }, serviceContext)
-      const run = await waitForRun(sent.runId, serviceContext)
+      const sent = await sendMessage({ agent, conversationId: conversation as ConversationId, content }, context)
+      const run = await waitForRun(sent.runId, context)
       if (run.stopReason !== 'end_turn') throw new Error(`the run ended ${run.status} / ${run.stopReason}`)
       lastRun = run.id
     },
     async countMessages(conversation) {
-      return (await serviceContext.deps.store.messages.context(conversation as ConversationId)).length
+      return (await context.deps.store.messages.context(conversation as ConversationId)).length
     },
     async resume() {
-      // The takeover began when the app was opened: the one run of a prepared home may be in any state by now.
-      const runs = await listRuns({}, 100, serviceContext)
-      const ended = await Promise.all(runs.map((run) => waitForRun(run.id, serviceContext)))
+      // The takeover started when the app was opened, so the run of a prepared home may be in any state.
+      const runs = await listRuns({}, 100, context)
+      const ended = await Promise.all(runs.map((run) => waitForRun(run.id, context)))
       const unfinished = ended.find((run) => run.stopReason !== 'end_turn')
       if (unfinished) throw new Error(`the resumed run ended ${unfinished.status} / ${unfinished.stopReason}`)
       return ended.map((run) => run.conversationId)
     },
-    /** Token streaming was on: the log of a run holds every text delta and its end. */
+    /** Token streaming was on, so the log of a run contains every text delta and its end. */
     async check() {
       if (!lastRun) throw new Error('no turn was run')
       const types: string[] = []
       const signal = AbortSignal.timeout(5_000)
-      for await (const { chunk } of serviceContext.deps.streams.watch(lastRun, { after: 0, signal }))
+      for await (const { chunk } of context.deps.streams.watch(lastRun, { after: 0, signal }))
         types.push(chunk.message_type)
       const texts = types.filter((type) => type === 'assistant_message').length
       if (texts !== TEXT_DELTAS_PER_TURN || types.at(-1) !== 'done')
@@ -80,7 +77,7 @@ async function openEngineSide(options: SideOptions): Promise<Side> {
   }
 }
 
-/** Compiled, because that is what is shipped; for a profile with the lines of the source, name the folder `bench/`. */
+/** The compiled build, as shipped. For a profile with the lines of the source, pass the folder `bench/`. */
 const loadHoldfast = (dist: string): Promise<typeof import('./holdfast.ts')> =>
   import(new URL(`holdfast.${dist.endsWith('/bench/') ? 'ts' : 'js'}`, dist).href)
 
@@ -103,13 +100,13 @@ function newConversation(id: ConversationId, { id: agentId, organizationId, crea
   return { id, organizationId, agentId, isDefault: false, createdAt, contextStart: 0, nextPosition: 0 }
 }
 
-/** A past that was never lived: one run whose log says nothing but whose commit adds the messages. */
+/** Creates a history without turns: one run whose only commit adds the messages. */
 async function seedConversation(
   conversationId: ConversationId,
-  { messages, agent, context: serviceContext }: { messages: number; agent: Agent; context: ServiceContext },
+  { messages, agent, context }: { messages: number; agent: Agent; context: ServiceContext },
 ): Promise<void> {
-  const { store, randomness, clock } = serviceContext.deps
-  const { organizationId } = serviceContext
+  const { store, randomness, clock } = context.deps
+  const { organizationId } = context
   const at = clock.now()
   const runId: RunId = `run-${randomness.uuid()}`
   const settings = { targets: [agent.model], maxSteps: 1, maxDurationMs: 60_000, streamTokens: false }
@@ -138,14 +135,14 @@ async function seedConversation(
     entry: accepted,
     interruption: accepted,
     steering: accepted,
-    claimFor: serviceContext.engine!.workerId,
+    claimFor: context.engine!.workerId,
   })
   if (opened.type !== 'opened') throw new Error(`the seed was not opened: ${opened.type}`)
   const changes = pastMessages(messages).map((message): Change => {
     const added = {
       id: `message-${randomness.uuid()}` as const,
       runId,
-      body: toBody(message, serviceContext),
+      body: toBody(message, context),
       createdAt: at,
     }
     return { type: 'add-message', message: added }

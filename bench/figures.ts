@@ -1,4 +1,4 @@
-/** The figures and what they may be at most; see decisions/ and the reference on dependencies for where they come from. */
+/** The figures and their upper limits; decisions/ has the reasons. */
 export const BUDGETS = {
   cpu_ratio_c1: undefined,
   cpu_ratio_c64_relaxed: 2,
@@ -28,7 +28,7 @@ export const BUDGETS = {
 
 export type FigureName = keyof typeof BUDGETS
 
-/** `detail` says what the figure was made of, in the units of the two sides. */
+/** `detail` has the measurements behind the figure, in the units of the two sides. */
 export type Figure = { name: FigureName; value: number; detail: string }
 
 export function toTable(figures: readonly Figure[]): string {

@@ -4,7 +4,7 @@ import type { ModelProvider } from '../src/ports/model.ts'
 import { readAnswer, sinceInput } from './read-answer.ts'
 import type { WireChunk, WireMessage } from './wire.ts'
 
-/** The source as a model of Holdfast's. */
+/** The source as a model provider of Holdfast. */
 export function benchProvider(source: string, request: 'whole-history' | 'current-turn'): ModelProvider {
   return {
     stream({ messages }, { signal }) {
@@ -14,7 +14,7 @@ export function benchProvider(source: string, request: 'whole-history' | 'curren
   }
 }
 
-/** As our own providers hand out what a read brought: by a queue, not by a generator that waits twice for each part. */
+/** As the real providers do: a queue per network read, because a generator would await twice for each part. */
 function partsOf(answer: AsyncGenerator<WireChunk[]>): AsyncIterable<Part> {
   let ready: Part[] = []
   let at = 0

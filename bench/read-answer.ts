@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { defined } from '../src/core/defined.ts'
 import { SYSTEM, WEATHER, type WireChunk, type WireMessage } from './wire.ts'
 
-/** Asks the source and yields what each network read brought. Both sides use it, so it costs both the same. */
+/** Sends a request to the source and yields the chunks of each network read. Both sides use it, at the same cost. */
 export async function* readAnswer(
   source: string,
   messages: readonly WireMessage[],
@@ -41,7 +41,7 @@ function requestBody(messages: readonly WireMessage[]): string {
   })
 }
 
-/** For figures that leave the request out: the source needs only the current turn to know which answer is due. */
+/** For figures without the request: the source needs only the current turn to choose its answer. */
 export function sinceInput<M extends { role: string }>(messages: readonly M[]): readonly M[] {
   return messages.slice(messages.findLastIndex((message) => message.role === 'user'))
 }

@@ -6,8 +6,8 @@ import { type Figure, toJsonLine, toTable } from './figures.ts'
 const USAGE = `npm run bench -- [--json] [--quick] [--only ${Object.keys(BENCHMARKS).join('|')}]`
 
 /**
- * Holdfast against a hand-written loop, in ratios of one run on one machine. A figure over its budget is told and is no
- * failure: timings are not tests. A side that did not do its work is.
+ * Compares Holdfast with a hand-written loop, as ratios of one run on one machine. A figure over its budget is reported
+ * but is not a failure: timings are not tests. A side that did not do its work is a failure.
  */
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -15,19 +15,19 @@ async function main(): Promise<number> {
   })
   const names = values.only === undefined ? Object.keys(BENCHMARKS) : [values.only]
   const unknown = names.find((name) => !(name in BENCHMARKS))
-  if (unknown !== undefined) throw new SideFailed(`There is no part "${unknown}". Usage: ${USAGE}`)
+  if (unknown !== undefined) throw new SideFailed(`There is no benchmark "${unknown}". Usage: ${USAGE}`)
   const size: Size = values.quick ? 'quick' : 'full'
 
-  const shop = await openBenchRunner()
+  const runner = await openBenchRunner()
   const figures: Figure[] = []
   try {
     for (const name of names) {
       const from = performance.now()
-      figures.push(...(await BENCHMARKS[name as BenchmarkName](shop, size)))
+      figures.push(...(await BENCHMARKS[name as BenchmarkName](runner, size)))
       if (!values.json) process.stderr.write(`${name}: ${Math.round((performance.now() - from) / 1_000)} s\n`)
     }
   } finally {
-    shop.close()
+    runner.close()
   }
   console.log(values.json ? toJsonLine(figures) : toTable(figures))
   return 0

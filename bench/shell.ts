@@ -8,17 +8,17 @@ import type { BenchRunner } from './bench-runner.ts'
 import type { Size } from './benchmarks.ts'
 import { type Figure, median, show } from './figures.ts'
 
-/** What a sandbox may cost on top, in milliseconds. */
+/** The allowed overhead of a sandbox. */
 const ALLOWANCE_MS = 30
 const QUOTA = { diskBytes: 1 << 30, memoryBytes: 1 << 30, processes: 128 }
 
-/** A command in the sandbox, start to end and its output read, against a plain spawn of the same. */
-export async function shell(shop: BenchRunner, size: Size): Promise<Figure[]> {
+/** A command in the sandbox, from start to the end of its output, against a plain spawn of the same command. */
+export async function shell(runner: BenchRunner, size: Size): Promise<Figure[]> {
   if (!(await hasBubblewrap())) {
-    process.stderr.write('bubblewrap is not there: the shell part is left out\n')
+    process.stderr.write('bubblewrap is not installed: the shell benchmark is skipped\n')
     return []
   }
-  const folder = shop.folder()
+  const folder = runner.folder()
   const report = (fault: unknown) => process.stderr.write(`${fault}\n`)
   const sandbox = { containment: 'bubblewrap' as const, quota: QUOTA, egress: [] }
   const workspaces = newWorkspaces({ folder, clock: realClock, sandbox, report })
@@ -55,11 +55,11 @@ async function timed(work: () => Promise<void>): Promise<number> {
 const COMMAND = 'echo hello'
 
 async function commandIn(workspace: Workspace): Promise<void> {
-  const wish = { key: randomUUID(), command: COMMAND, runId: `run-${randomUUID()}` as const, background: false }
-  const { processId } = await workspace.start(wish)
+  const request = { key: randomUUID(), command: COMMAND, runId: `run-${randomUUID()}` as const, background: false }
+  const { processId } = await workspace.start(request)
   await workspace.wait(processId, AbortSignal.timeout(10_000))
   const { text } = await workspace.output(processId, { last: 100 })
-  if (text !== 'hello\n') throw new Error(`the command said ${JSON.stringify(text)}`)
+  if (text !== 'hello\n') throw new Error(`the command printed ${JSON.stringify(text)}`)
 }
 
 const plainCommand = (): Promise<void> =>

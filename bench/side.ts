@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { defined } from '../src/core/defined.ts'
 
-/** What is compared: something that runs turns. Each measurement has a fresh process and one side in it. */
+/** One side of the comparison: it runs turns. Each measurement starts a new process with one side. */
 export type Side = {
   newConversations(count: number): Promise<string[]>
-  /** Gives a conversation a past. */
+  /** Adds history to a conversation. */
   seed(conversation: string, messages: number): Promise<void>
   runTurn(conversation: string): Promise<void>
   countMessages(conversation: string): Promise<number>
-  /** Finishes what a killed process left and answers with where. */
+  /** Finishes the turns of a killed process; returns their conversations. */
   resume(): Promise<string[]>
-  /** Throws when the last turn left less behind than its side promises. */
+  /** Throws if the last turn stored less than its side promises. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ export type SideOptions = {
   request: 'whole-history' | 'current-turn'
   /** Where Holdfast's compiled files are, as a URL that ends with a slash. */
   dist: string
-  /** How many conversations Holdfast keeps warm between turns; its own default if nothing is said. */
+  /** How many conversations Holdfast caches between turns; absent for its default. */
   cacheEntries?: number
   onTool?(): void
 }
@@ -35,34 +35,34 @@ export type Job = Omit<SideOptions, 'onTool'> &
     | { type: 'seed'; messages: number }
     | { type: 'seeded'; conversation: string; warmUp: number; turns: number }
     | { type: 'idle'; lanes: number; warmUp: number; turns: number }
-    /** Each round touches as many new conversations, all alike; after the first rounds memory must stay where it is. */
+    /** Each round uses as many new, equal conversations; after the first rounds memory must stay constant. */
     | { type: 'touched'; lanes: number; conversations: number; warmUp: number; rounds: number }
     /** One turn after the other, each in the next conversation. */
     | { type: 'turn-times'; conversations: number; warmUp: number; turns: number }
-    /** Killed while the tool of step `atStep` runs. */
+    /** The process kills itself while the tool of step `atStep` runs. */
     | { type: 'crash'; atStep: number }
     | { type: 'resume' }
   )
 
 export type Measurement = {
   turns: number
-  /** What the measured turns left, for the check that the work was done. */
+  /** The number of messages that the measured turns stored, to check that the work was done. */
   messages: number
   cpuMs: number
   wallMs: number
-  /** Bytes handed to the kernel (files and sockets) and bytes it took for the disk. */
+  /** Bytes written to the kernel (files and sockets), and bytes that it wrote to the disk. */
   writtenBytes: number
   diskBytes: number
   heapBytes: number
   loopDelayP99Ms: number
-  /** The largest of the rounds, against the first of them. */
+  /** The largest of the rounds divided by the first. */
   heapGrowth: number
   residentGrowth: number
   turnP99Ms: number
   conversation: string
 }
 
-/** Reads the job from the command line and prints what was measured as one line. */
+/** Reads the job from the command line and prints the measurement as one line of JSON. */
 export async function runJobFromArgv(openSide: (options: SideOptions) => Promise<Side>): Promise<void> {
   const job = JSON.parse(process.argv[2]!) as Job
   if (job.type === 'fresh') await warmUp(openSide, job)
@@ -75,7 +75,7 @@ export async function runJobFromArgv(openSide: (options: SideOptions) => Promise
   process.stdout.write(`${JSON.stringify(result)}\n`)
 }
 
-/** Warms the code in a home of its own: without fsync, and so that the measured database begins empty. */
+/** Warms up the code in a separate home, without fsync, so that the measured database starts empty. */
 async function warmUp(openSide: (options: SideOptions) => Promise<Side>, job: Extract<Job, { type: 'fresh' }>) {
   const side = await openSide({ ...job, home: join(job.home, 'warm-up'), durability: 'relaxed' })
   await runAll(side, await side.newConversations(job.warmUp), job.lanes)
@@ -93,7 +93,7 @@ async function runJob(job: Job, side: Side): Promise<Partial<Measurement>> {
     case 'idle': {
       const rounds = [await side.newConversations(job.warmUp), await side.newConversations(job.turns)]
       const measured = await side.newConversations(job.turns)
-      // What the process lets go of once, it lets go of in the rounds before: it would hide what conversations hold.
+      // Memory that the process frees once must be freed in the rounds before: it would hide what conversations occupy.
       for (const round of rounds) {
         await runAll(side, round, job.lanes)
         await settledHeap()
@@ -153,7 +153,7 @@ async function runJob(job: Job, side: Side): Promise<Partial<Measurement>> {
     }
     case 'resume': {
       const conversations = await side.resume()
-      // The parent stops its watch at this line; the rest is the proof.
+      // The parent stops its timer at this line; the rest checks the result.
       process.stdout.write('done\n')
       return { turns: conversations.length, messages: await countAll(side, conversations) }
     }
@@ -175,7 +175,7 @@ async function countAll(side: Side, conversations: readonly string[]): Promise<n
   return sum
 }
 
-/** Resolution of the loop watch; its samples include it, so it is taken off again. */
+/** Resolution of the event loop monitor; its samples include it, so it is subtracted. */
 const LOOP_RESOLUTION_MS = 1
 
 async function measure(work: () => Promise<void>, { watchLoop }: { watchLoop?: true } = {}) {
@@ -199,7 +199,7 @@ async function measure(work: () => Promise<void>, { watchLoop }: { watchLoop?: t
   }
 }
 
-/** All threads of this process; where the kernel does not tell, nothing was written. */
+/** For all threads of this process; zero if the kernel does not provide it. */
 function readIo(): { wchar: number; write_bytes: number } {
   try {
     const text = readFileSync('/proc/self/io', 'utf8')
@@ -210,7 +210,7 @@ function readIo(): { wchar: number; write_bytes: number } {
   }
 }
 
-/** What is left when everything that can go has gone: sockets go quiet, finalizers run, code of the start is let go. */
+/** The heap after repeated collections: sockets close, finalizers run and startup code is freed in between. */
 async function settledHeap(): Promise<number> {
   if (!globalThis.gc) throw new Error('start this side with --expose-gc')
   for (let round = 0; round < 12; round++) {

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CHUNKS_PER_ANSWER, TOOL_STEPS, WEATHER, type WireCall, type WireChunk, type WireMessage } from './wire.ts'
 
-/** The model: a process of its own, so that what it costs is on nobody's bill. Prints its address and serves. */
+/** The model: a separate process, so that its cost is not measured. Prints its address and serves. */
 const CITIES = ['Lisbon', 'Porto', 'Faro']
 const ANSWERS = Array.from({ length: TOOL_STEPS + 1 }, (_, step) => answerChunks(step).map(toEvent))
 
@@ -20,7 +20,7 @@ server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions\n`)
 })
 
-/** Milliseconds between two tokens; unset, they come one per tick, as from a model that is faster than its readers. */
+/** Milliseconds between two tokens. Default: one per tick, as from a model that is faster than its readers. */
 const PACE_MS = Number(process.env.BENCH_PACE_MS ?? 0)
 
 function stream(response: ServerResponse, events: readonly string[], next = 0): void {
@@ -31,7 +31,7 @@ function stream(response: ServerResponse, events: readonly string[], next = 0): 
   else setImmediate(stream, response, events, next + 1)
 }
 
-/** Which answer is due follows from the request alone, so one source serves any number of conversations. */
+/** The request alone determines the answer, so one source serves any number of conversations. */
 function resultsSinceInput(messages: readonly WireMessage[]): number {
   const input = messages.findLastIndex((message) => message.role === 'user')
   return messages.slice(input).filter((message) => message.role === 'tool').length

@@ -1,4 +1,4 @@
-/** The words of the SSE source: the part of an OpenAI-like chat stream that one turn needs. */
+/** The wire format of the SSE source: the part of an OpenAI-like chat stream that one turn needs. */
 export type WireMessage =
   | { role: 'system' | 'user'; content: string }
   | { role: 'assistant'; content: string; tool_calls?: WireCall[] }
@@ -34,7 +34,7 @@ export const WEATHER = {
 export const weatherIn = (city: string): string =>
   `It is sunny in ${city}, 24 degrees, with a light wind from the west.`
 
-/** The messages of past turns, in the shape the model gets them; the same on both sides. */
+/** The messages of past turns in the wire format; the same on both sides. */
 export function pastMessages(count: number): WireMessage[] {
   const turn: WireMessage[] = [{ role: 'user', content: QUESTION }]
   for (let step = 0; step < TOOL_STEPS; step++) {

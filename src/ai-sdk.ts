@@ -3,8 +3,8 @@ import { type AiSdkOptions, aiSdkProvider, type FindModel } from './providers/ai
 import { classify, classifyTransport } from './providers/classify/classify.ts'
 
 /**
- * The door for programs that bring models of the Vercel AI SDK: what it gives goes into `providers` of `openApp`. A door
- * of its own, so that programs without such models load nothing of it.
+ * The entry point for programs with models of the Vercel AI SDK: pass the result to `providers` of `openApp`. It is
+ * separate, so that programs without such models do not load it.
  */
 export const modelsOfAiSdk = (
   models: FindModel,

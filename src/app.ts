@@ -55,20 +55,20 @@ export type App = { context: ServiceContext; settings: Settings; close(): Promis
 type AppOptions = {
   environment: Environment
   role: Role
-  /** Beside the builtin ones; for tests and embedding. */
+  /** In addition to the built-in ones; for tests and embedding. */
   providers?: Record<string, ModelProvider>
   tools?: Tool[]
-  /** Time; the machine's own unless a test says otherwise. */
+  /** The real clock unless a test sets another. */
   clock?: Clock
-  /** Lets a test stand between the engine and its store. */
+  /** Lets a test intercept the calls of the engine to its store. */
   wrapStore?(store: Store): Store
   report?(fault: unknown, where: string): void
 }
 
-/** Puts the rooms together: the only place that knows them all. */
+/** The composition root: the only file that knows all rooms. */
 export async function openApp({ environment, role, ...options }: AppOptions): Promise<App> {
   const configuration = await readConfiguration(environment)
-  const { settings, general, providers: wishes } = configuration
+  const { settings, general, providers: overrides } = configuration
   const home = openHome(settings.home)
   const clock = options.clock ?? realClock
   const randomness = realRandomness
@@ -76,7 +76,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
   const { store, commits } = withCommitListeners(options.wrapStore?.(opened) ?? opened, clock)
 
-  const set = newProviderSet(wishes, { environment, clock })
+  const set = newProviderSet(overrides, { environment, clock })
   const secrets = openSecretKeys(home)
   const pool = newCredentialPool({
     organizationId: DEFAULT_ORGANIZATION,
@@ -86,11 +86,11 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     randomness,
     report,
     environment: environmentSources(environment, set.keyVariables, report),
-    strategies: strategiesOf(wishes),
-    flows: oauthOverrides(wishes),
+    strategies: strategiesOf(overrides),
+    flows: oauthOverrides(overrides),
   })
   const embeddings = {
-    embedder: newEmbedder({ set, overrides: wishes, credentials: pool, clock }),
+    embedder: newEmbedder({ set, overrides, credentials: pool, clock }),
     ...embeddingDefaults(general),
   }
   const friendly = newFriendlyProvider({ clock, randomness })
@@ -134,7 +134,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     snapshot,
     commits,
     credentialAdmin: pool,
-    directory: newProviderDirectory(set, { overrides: wishes, environment }),
+    directory: newProviderDirectory(set, { overrides, environment }),
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),
@@ -172,11 +172,11 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
 }
 
-/** Event streams may be silent for any time: their reader sets its own limits of time and size. */
+/** No timeouts for event streams: the MCP client has its own limits of time and size. */
 const STREAMING_LIMITS = { headersTimeoutMs: 0, idleTimeoutMs: 0, maxBytes: Number.POSITIVE_INFINITY }
 
 function embeddingDefaults({ embedding: defaultModel, embed_messages: messages }: Configuration['general']) {
-  // Messages go to an embedding model only where the operator has named one; an agent's own is for its passages.
+  // Messages are sent to an embedding model only if the operator has configured one; an agent's model embeds passages.
   return defaultModel ? { defaultModel, messages } : { messages: false }
 }
 
@@ -190,19 +190,19 @@ function oauthOverrides(providers: Configuration['providers']): FlowOverrides {
       const { token_url: tokenUrl, client_id: clientId, account_url: accountUrl, exchange_url: exchangeUrl } = oauth
       const { scope, device_code_url: codeUrl } = oauth
       const device = codeUrl ? { type: 'standard', codeUrl } : undefined
-      const said = Object.entries({ tokenUrl, clientId, accountUrl, exchangeUrl, scope, device })
-      return [[name, Object.fromEntries(said.filter(([, value]) => value))]]
+      const fields = Object.entries({ tokenUrl, clientId, accountUrl, exchangeUrl, scope, device })
+      return [[name, Object.fromEntries(fields.filter(([, value]) => value))]]
     }),
   )
 }
 
-/** Webhooks speak the wire format of the API; it is loaded with the first one. */
+/** Webhooks use the wire format of the API, which is loaded with the first one. */
 async function callbackBody(story: RunDetails): Promise<string> {
   const letta = await import('./http/letta/callback-body.ts')
   return letta.callbackBody(story)
 }
 
-/** A database in the home knows every workspace of the home; one elsewhere may be another's, and so may the folder. */
+/** A database in the home knows every workspace of the home. Another database or folder may be shared with others. */
 function unknownWorkspacesPolicy(
   folder: string,
   { home, settings }: { home: string; settings: Settings },
@@ -211,7 +211,7 @@ function unknownWorkspacesPolicy(
   return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
 }
 
-/** What one of them throws is not lost, and does not keep the others open. */
+/** A failure does not stop the others; the first one is thrown at the end. */
 async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Promise<void> {
   const faults: unknown[] = []
   for (const close of closings) {
@@ -224,11 +224,13 @@ async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Prom
   if (faults.length > 0) throw faults[0]
 }
 
-/** No fault: it passes by itself when their turns end. */
+/** A warning only: the cache shrinks when those turns end. */
 const warnCacheOverfull = (active: readonly string[]): void =>
-  void process.stderr.write(`holdfast: the cache is over its limit while these are in turns: ${active.join(', ')}\n`)
+  void process.stderr.write(
+    `holdfast: warning: the conversation cache is over its limit until these turns end: ${active.join(', ')}\n`,
+  )
 
-/** The database of the settings; PostgreSQL is loaded only where it is used. */
+/** The configured database; the PostgreSQL driver is loaded only if it is used. */
 async function openDatabase(
   { databaseUrl, durability }: Settings,
   { home, clock, role }: { home: string; clock: Clock; role: Role },

@@ -12,13 +12,13 @@ if (refusal) {
 }
 
 /**
- * The command, found compiled: reading and compiling our own text is most of a start, and a start is what a crash waits
- * for. So this file, the one that is compiled each time, imports nothing large before the cache is open. It lies where
- * only this user writes: what is in it is run.
+ * Opens the compile cache before anything large is imported: compiling the source is most of the startup time, and
+ * recovery from a crash waits for a start. The cache contains code that is run, so it is stored where only this user
+ * can write.
  */
 const caches = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
 module.enableCompileCache?.(join(caches, 'holdfast', 'compiled'))
-// Otherwise written at a clean end only, and a process that was killed would leave its successor nothing.
+// Node writes the cache at a clean exit only: without this, a killed process would leave nothing for the next start.
 setTimeout(() => module.flushCompileCache?.(), 2_000).unref()
 
 await import('./command.ts')

@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path'
 
 const BATCH_FOLDER = 'node_modules/.cache/holdfast-test-batches'
 
-/** Small enough that a run never ends on one long batch, large enough to share what loading costs. */
+/** Small enough that a run does not end on one long batch, large enough to share the cost of loading. */
 const FILES_PER_BATCH = 6
 
-/** Heavy files, and those whose name says that they need a process of their own. */
+/** Heavy files, and files named `*.alone.test.ts`, which need their own process. */
 const isAlone = (file: string): boolean => /\.(heavy|alone)\.test\.ts$/.test(file)
 
 /**
@@ -30,7 +30,7 @@ function batchesOf(folder: string, members: readonly string[]): string[] {
   const count = Math.ceil(members.length / FILES_PER_BATCH)
   return Array.from({ length: count }, (_, batch) => {
     const entry = join(BATCH_FOLDER, `${folder}-${batch + 1}.test.mjs`)
-    // Every count-th: neighbors by name are often alike, and take long together.
+    // Every count-th file: files with similar names often take similarly long.
     const mine = members.filter((_, index) => index % count === batch)
     writeFileSync(entry, mine.map((file) => `import ${JSON.stringify(resolve(file))}\n`).join(''))
     return entry

@@ -18,8 +18,8 @@ const BUILDS = resolve('node_modules/.cache/holdfast-built')
 const UNUSED_MS = 3_600_000
 
 /**
- * The bundled command: tests start it hundreds of times, and it starts in a third of the time the source needs. A build
- * is kept under the hash of what it was made of, so that only a changed source is bundled again.
+ * The bundled command: tests start it hundreds of times, and it starts in a third of the time the source needs. Builds
+ * are cached under the hash of their sources.
  */
 export async function builtCommand(): Promise<string> {
   const target = join(BUILDS, hashOfSources())
@@ -33,7 +33,7 @@ async function build(target: string): Promise<void> {
   const unfinished = `${target}.${process.pid}`
   await bundle({ command: 'src/main.ts' }, join(unfinished, 'dist'))
   copyFileSync('package.json', join(unfinished, 'package.json'))
-  // A second test command may have finished the same build meanwhile.
+  // Another test command may have finished the same build in the meantime.
   if (existsSync(target)) rmSync(unfinished, { recursive: true })
   else renameSync(unfinished, target)
   removeUnused()

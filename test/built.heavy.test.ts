@@ -10,56 +10,60 @@ import { startSimulator } from '../src/simulator/start-simulator.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const inProcess = promisify(execFile)
-const place = mkdtempSync(join(tmpdir(), 'holdfast-built-'))
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-built-'))
 
-// As npm would unpack it: the built folder, the manifest and the dependencies beside it.
+// As npm would unpack it: the built folder, the manifest and the dependencies.
 before(async () => {
-  await inProcess(process.execPath, ['build.ts', join(place, 'dist')], { cwd: ROOT })
-  copyFileSync(join(ROOT, 'package.json'), join(place, 'package.json'))
-  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'))
+  await inProcess(process.execPath, ['build.ts', join(folder, 'dist')], { cwd: ROOT })
+  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
 })
-after(() => rmSync(place, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true }))
 
-const environment = { PATH: process.env.PATH, HOLDFAST_HOME: join(place, 'home'), XDG_CACHE_HOME: join(place, 'cache') }
+const environment = {
+  PATH: process.env.PATH,
+  HOLDFAST_HOME: join(folder, 'home'),
+  XDG_CACHE_HOME: join(folder, 'cache'),
+}
 
-test('what is published answers a message', async () => {
-  const command = [join(place, 'dist/main.js'), 'run', 'What time is it?']
+test('the published command answers a message', async () => {
+  const command = [join(folder, 'dist/main.js'), 'run', 'What time is it?']
   const { stdout } = await inProcess(process.execPath, command, { env: environment })
   assert.match(stdout, /\d\d:\d\d/)
 })
 
-test('a start leaves its compiled code to the next, and does without where it cannot', async () => {
-  const caches = join(place, 'caches')
-  const version = [join(place, 'dist/main.js'), '--version']
+test('a start leaves its compiled code for the next, and works without if the cache cannot be written', async () => {
+  const caches = join(folder, 'caches')
+  const version = [join(folder, 'dist/main.js'), '--version']
   await inProcess(process.execPath, version, { env: { ...environment, XDG_CACHE_HOME: caches } })
   assert.ok(readdirSync(join(caches, 'holdfast/compiled')).length > 0)
   // A file where the folder should be.
-  const nowhere = { ...environment, XDG_CACHE_HOME: join(place, 'package.json') }
+  const nowhere = { ...environment, XDG_CACHE_HOME: join(folder, 'package.json') }
   const { stdout } = await inProcess(process.execPath, version, { env: nowhere })
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
-test('what is published reads config.yaml and asks the provider it names', async () => {
+test('the published command reads config.yaml and calls the provider it names', async () => {
   const simulator = await startSimulator()
-  const home = join(place, 'configured')
+  const home = join(folder, 'configured')
   mkdirSync(home)
   const providers = { house: { base_url: `${simulator.url}/house/v1` } }
   writeFileSync(join(home, 'config.yaml'), JSON.stringify({ model: 'house/talker', providers }))
-  const command = [join(place, 'dist/main.js'), 'run', 'Good morning']
+  const command = [join(folder, 'dist/main.js'), 'run', 'Good morning']
   const { stdout } = await inProcess(process.execPath, command, { env: { ...environment, HOLDFAST_HOME: home } })
   await simulator.close()
   assert.match(stdout, /Good morning/)
   assert.equal(simulator.requests.length, 1)
 })
 
-test('what is published serves its API', async () => {
-  const command = [join(place, 'dist/main.js'), 'serve', '--port', '0']
+test('the published command serves its API', async () => {
+  const command = [join(folder, 'dist/main.js'), 'serve', '--port', '0']
   const server = inProcess(process.execPath, command, { env: environment })
   const address = await new Promise<string>((found, lost) => {
-    let told = ''
+    let output = ''
     server.child.stdout!.on('data', (text: string) => {
-      told += text
-      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(told) ?? []
+      output += text
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
       if (url) found(url)
     })
     server.catch(lost)
@@ -69,11 +73,11 @@ test('what is published serves its API', async () => {
   await server
 })
 
-test('a program that has Holdfast inside it finds its door and its types', async () => {
-  const { openHoldfast } = (await import(join(place, 'dist/embedded.js'))) as typeof import('../src/embedded.ts')
-  const holdfast = await openHoldfast({ home: join(place, 'inside'), environment: {} })
+test('a program that embeds Holdfast finds its entry point and its types', async () => {
+  const { openHoldfast } = (await import(join(folder, 'dist/embedded.js'))) as typeof import('../src/embedded.ts')
+  const holdfast = await openHoldfast({ home: join(folder, 'inside'), environment: {} })
   await holdfast.close()
-  const reader = join(place, 'reader.ts')
+  const reader = join(folder, 'reader.ts')
   writeFileSync(
     reader,
     `import { openHoldfast } from 'holdfast'\nexport const opened: Promise<number> = openHoldfast\n`,
@@ -83,8 +87,8 @@ test('a program that has Holdfast inside it finds its door and its types', async
   await assert.rejects(checked, (fault: { stdout: string }) => fault.stdout.includes("Promise<Holdfast>' is not"))
 })
 
-test('a program that brings models of the AI SDK finds their door, and its agent answers through them', async () => {
-  const program = join(place, 'program.mjs')
+test('a program with models of the AI SDK finds their entry point, and its agent answers with them', async () => {
+  const program = join(folder, 'program.mjs')
   writeFileSync(
     program,
     `import { openHoldfast } from 'holdfast'
@@ -104,7 +108,7 @@ test('a program that brings models of the AI SDK finds their door, and its agent
      await holdfast.close()`,
   )
   const { stdout } = await inProcess(process.execPath, [program], {
-    env: { ...environment, HOLDFAST_HOME: join(place, 'sdk') },
+    env: { ...environment, HOLDFAST_HOME: join(folder, 'sdk') },
   })
   assert.equal(stdout.trim(), 'end_turn')
 })

@@ -2,10 +2,10 @@ import { globSync } from 'node:fs'
 
 export type FileSelection = { all: boolean; postgres: boolean; http: boolean; workspaces: boolean }
 
-/** Heavy files take minutes of processor time together; the file beside each keeps a slice of its promises. */
+/** Heavy files take minutes of processor time together; the file next to each tests a part of its promises. */
 const isHeavy = (file: string): boolean => file.endsWith('.heavy.test.ts')
 
-/** The heavy files beside it try everything that the slice tries. */
+/** The heavy files next to it include everything that the slice tests. */
 const SLICE = 'test/http/behaviors/slice.test.ts'
 
 export function chooseFiles(choice: FileSelection, names: readonly string[]): string[] {

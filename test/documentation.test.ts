@@ -15,7 +15,7 @@ const code = (words: readonly string[]): string => words.map((word) => `\`${word
 const rowOf = ({ name, label, dialect, baseUrl, keyVariables, baseUrlVariable }: Vendor): string =>
   `| ${code([name])} | ${label} | ${dialect} | ${baseUrl ?? 'none'} | ${code(keyVariables)} | ${code([baseUrlVariable])} |`
 
-test('the table of vendors is the one the program has', () => {
+test('the documented table of vendors matches the program', () => {
   const [, section = ''] = page('docs/providers.md').split('## Vendors\n')
   const rows = section
     .split('\n## ')[0]!
@@ -39,15 +39,15 @@ test('every key of config.yaml and every variable of the settings is documented'
   for (const variable of variables) assert.ok(text.includes(`| \`${variable}\` |`), variable)
 })
 
-test('the tables of settings are those of the program; `npm run docs` writes them', () => {
+test('the documented tables of settings match the program; `npm run docs` writes them', () => {
   assert.equal(page('docs/configuration.md'), withTables(page('docs/configuration.md')))
 })
 
-test('the published schema is the one the program checks with; `npm run docs` writes it', () => {
+test('the published schema matches the one that validates config.yaml; `npm run docs` writes it', () => {
   assert.deepEqual(JSON.parse(page('docs/config.schema.json')), configJsonSchema())
 })
 
-test('the defaults in tables of the documents are those of the program', () => {
+test('the defaults in the tables of the documentation match the program', () => {
   const pages = ['README.md', 'docs/operations.md', 'docs/workspaces.md'].map(page).join('\n')
   const cells = pages.matchAll(/\| `([A-Z_]+|(?:limits|workspaces)\.[a-z_]+)` +\| `?([^`| ]+)/g)
   const documented = new Map([...cells].map(([, name, value]) => [name, value]))
@@ -59,7 +59,7 @@ test('the defaults in tables of the documents are those of the program', () => {
           assert.equal(documented.get(name), String(value), name)
 })
 
-test('every variable the program reads by its name is declared among the settings', () => {
+test('every environment variable that the program reads by name is a declared setting', () => {
   const declared = new Set(
     Object.values(SECTIONS).flatMap((named: NamedSection) =>
       Object.keys(named.section).map((key) => variableName(named, key)),
@@ -70,7 +70,7 @@ test('every variable the program reads by its name is declared among the setting
       assert.ok(declared.has(variable), `${file}: ${variable}`)
 })
 
-test('every relative link of the documentation leads somewhere', () => {
+test('every relative link of the documentation leads to a file', () => {
   for (const name of globSync(['*.md', 'docs/*.md', 'decisions/*.md', 'examples/*.md']))
     for (const [, target = ''] of page(name).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
       const url = new URL(target, new URL(`../${name}`, import.meta.url))
@@ -80,7 +80,7 @@ test('every relative link of the documentation leads somewhere', () => {
 
 type Schema = { properties?: Record<string, Schema>; additionalProperties?: Schema | boolean; type?: string | string[] }
 
-/** Dotted, with `<name>` where people choose the key. */
+/** Dotted, with `<name>` where the operator chooses the key. */
 function keysOf(schema: Schema, path = ''): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
     const here = path + key

@@ -7,8 +7,8 @@ const DURATIONS_FILE = resolve('node_modules/.cache/holdfast-test-durations.json
 type Durations = Record<string, number>
 
 /**
- * The order in which a run never ends on one long file: by the duration in an earlier run, and before the first run the
- * files of `test/`, which start processes, before the unit tests of `src/`.
+ * Sorts files so that a run does not end on one long file: by the duration in an earlier run; without one, the files of
+ * `test/`, which start processes, before the unit tests of `src/`.
  */
 export function longestFirst(files: readonly string[]): string[] {
   const durations = read()
@@ -16,7 +16,7 @@ export function longestFirst(files: readonly string[]): string[] {
   return files.toSorted((a, b) => durationOf(b) - durationOf(a))
 }
 
-/** Remembers for the next run how long each file takes in this one. */
+/** Stores the duration of each file for the next run. */
 export function keepDurations(tests: TestsStream): void {
   const durations: Durations = {}
   tests.on('test:summary', ({ file, duration_ms }) => {

@@ -174,7 +174,7 @@ test('a program serves its home over HTTP, and closing it ends the server', asyn
   await assert.rejects(fetch(`${url}/v1/health/`))
 })
 
-test('the webhook of a message is called when its run is over', async (context) => {
+test('the webhook of a message is called when its run ends', async (context) => {
   const listener = await listenForCallbacks()
   context.after(() => listener.close())
   const holdfast = await embed(context)
@@ -186,7 +186,7 @@ test('the webhook of a message is called when its run is over', async (context) 
   assert.equal(body.metadata.result.messages[0].content, 'HELLO')
 })
 
-test('the streams of an embedded home are pruned when their time is over', async (context) => {
+test('the streams of an embedded home are pruned after their retention time', async (context) => {
   const clock = newVirtualClock()
   const provider = newScriptedProvider({ clock, scriptFor: () => scriptOf({ text: 'Hello.' }) })
   const app = await openApp({

@@ -8,13 +8,13 @@ import { promisify } from 'node:util'
 import { Letta } from '@letta-ai/letta-client'
 import { npmInstall, packInto, tryNpmInstall } from './harness/npm-install.ts'
 
-/** Holdfast alone. A dependency that grows this number is installed by every consumer. */
+/** Only Holdfast itself: every consumer would install a dependency that increases this number. */
 const MAX_PACKAGES = 1
 const KEY = 'key-of-the-package-test'
 const OLD_NODE =
   /^Holdfast needs Node\.js 22\.16 or later \(not 23\); this is 20\.\d+\.\d+\. Install a newer one from https:\/\/nodejs\.org\.$/
 
-/** Programs with Holdfast inside them, as the documentation shows them. They are JavaScript and TypeScript at once. */
+/** Programs that embed Holdfast, as in the documentation. They are valid JavaScript and TypeScript. */
 const EXAMPLES = ['embed', 'define-tool', 'define-provider', 'serve'] as const
 const EXAMPLE_FOLDER = new URL('../examples/', import.meta.url)
 
@@ -59,7 +59,7 @@ test('every relative link of the packed documentation leads to a packed file', (
       assert.ok(existsSync(join(installed, dirname(page), target)), `${page}: ${target}`)
 })
 
-test('a program compiles against the declarations, strictly and with those of Node.js alone', async (context) => {
+test('a program compiles against the declarations, in strict mode and with no types but those of Node.js', async (context) => {
   const tools = join(folder, 'tools')
   const lacking = await tryNpmInstall(tools, ['typescript@5.9', '@types/node@22'])
   if (lacking) return context.skip(lacking)
@@ -76,7 +76,7 @@ test('a program compiles against the declarations, strictly and with those of No
   writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   const compile = () => inProcess(join(tools, 'node_modules/.bin/tsc'), ['-p', consumer])
   await compile().catch(({ stdout }: { stdout: string }) => assert.fail(stdout))
-  // The types are known, and not any.
+  // The types are not `any`.
   writeFileSync(
     join(consumer, 'wrong.ts'),
     `import { openHoldfast } from 'holdfast'\nexport const wrong: number = openHoldfast\n`,
@@ -93,7 +93,7 @@ test('the examples of a tool and a provider run as they are', async () => {
   assert.equal(await run('define-provider'), 'NOTHING IS LOST \n')
 })
 
-// The Node.js of the tests, the oldest one of `engines`, and the latest of its line.
+// The Node.js of the tests, the oldest of `engines`, and the latest of that major version.
 for (const version of ['24', '22.16.0', '22'])
   test(`on Node.js ${version} everything works and no warning is printed`, async (context) => {
     const node = version === '24' ? process.execPath : join(folder, version, 'node_modules/.bin/node')
@@ -115,7 +115,7 @@ for (const version of ['24', '22.16.0', '22'])
       assert.match(answer, /assistant_message.*\d\d:\d\d/)
       assert.doesNotMatch(stderr, /Warning/)
     })
-    await context.test('a program with Holdfast inside it', async () => {
+    await context.test('a program that embeds Holdfast', async () => {
       const env = { ...environment, HOLDFAST_HOME: join(environment.HOLDFAST_HOME, 'program') }
       const { stdout, stderr } = await inProcess(node, ['embed.mjs'], { cwd: consumer, env })
       assert.match(stdout, /^It is .*\nend_turn\n\d+ /ms)
@@ -175,7 +175,7 @@ async function chat(input: string, env: Environment): Promise<{ stdout: string; 
   return talk
 }
 
-/** Starts a server, asks an agent of it for the time, and stops it. */
+/** Starts a server, sends a message to an agent and stops the server. */
 async function askServer(env: Environment): Promise<{ answer: string; stderr: string }> {
   const server = spawn(command, ['serve', '--port', '0'], { env })
   let stderr = ''
@@ -198,12 +198,12 @@ async function askAgent(server: ChildProcess, ended: Promise<unknown>): Promise<
 }
 
 function addressOf(server: ChildProcess, ended: Promise<unknown>): Promise<string> {
-  let told = ''
+  let output = ''
   return new Promise((resolve, reject) => {
-    ended.then(() => reject(new Error(`The server ended: ${told}`)))
+    ended.then(() => reject(new Error(`The server ended: ${output}`)))
     server.stdout!.on('data', (text: Buffer) => {
-      told += text.toString()
-      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(told) ?? []
+      output += text.toString()
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
       if (url) resolve(url)
     })
   })

@@ -10,15 +10,15 @@ const MAX_LINES = 400
 const FORBIDDEN_NAMES = /(^|[-/])(utils?|helpers?|manager|base|index|types)\.ts$/
 
 type Doors = {
-  /** Rooms it may import from. */
+  /** Rooms that it may import from. */
   rooms: string[]
-  /** npm packages it may import; `node:` means Node's own modules. */
+  /** npm packages that it may import; `node:` means the modules of Node.js. */
   packages: string[]
-  /** npm packages of which it may know the types: nothing of them is there when it runs. */
+  /** npm packages of which it may import types only: they are not loaded at run time. */
   types?: string[]
 }
 
-/** The architecture, as a table. A room that is missing here may import nothing. */
+/** The architecture as a table. A room that is not listed may import nothing. */
 const DOORS: Record<string, Doors> = {
   core: { rooms: [], packages: [] },
   ports: { rooms: ['core'], packages: [] },
@@ -75,8 +75,8 @@ const DOORS: Record<string, Doors> = {
 }
 
 /**
- * Folders inside a room, and which of its other folders each may import. A folder that is missing here may import none;
- * files at the top of the room assemble it and may import all.
+ * Folders inside a room, and the other folders of the room that each may import. A folder that is not listed may import
+ * none; files at the top of the room assemble it and may import all.
  */
 const SUB_DOORS: Record<string, Record<string, string[]>> = {
   storage: {
@@ -93,17 +93,17 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
   },
 }
 
-/** Clock and chance are ports: the simulator must be able to run these rooms on a virtual clock. */
+/** Clock and randomness are ports: the simulator must be able to run these rooms on a virtual clock. */
 const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs']
 const CLOCK_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b|\brandomUUID\b|\bperformance\.now\b/
 
-test('every file stays in its room', () => {
+test('every file imports only what its room may import', () => {
   const faults = sources().flatMap((file) => faultsOf(file, readFileSync(join(SOURCE, file), 'utf8')))
   assert.deepEqual(faults, [])
 })
 
-test('no files import each other in a circle, types included', () => {
+test('there is no import cycle, including type imports', () => {
   const imports = new Map(sources().map((file) => [file, filesOf(file, readFileSync(join(SOURCE, file), 'utf8'))]))
   assert.deepEqual(
     cyclesIn(imports).map((path) => path.join(' -> ')),
@@ -111,7 +111,7 @@ test('no files import each other in a circle, types included', () => {
   )
 })
 
-test('a circle of imports is told as the path that closes it', () => {
+test('an import cycle is reported as the path that closes it', () => {
   const a = filesOf('core/a.ts', "import type { B } from './b.ts'\nimport { d } from '../ports/d.ts'")
   const b = filesOf('core/b.ts', "import 'node:fs'\nexport { c } from '../engine/c.ts'")
   const c = filesOf('engine/c.ts', "await import('../core/a.ts')")
@@ -127,7 +127,7 @@ test('every export is used by another file', () => {
   assert.deepEqual(unusedExports(texts), [])
 })
 
-test('an export that only its own file uses is seen', () => {
+test('an export that no other file uses is reported', () => {
   const texts = new Map([
     ['src/a.ts', 'export const used = 1\nexport type Idle = number\nconst x: Idle = used'],
     ['src/b.ts', "import { used } from './a.ts'"],
@@ -135,7 +135,7 @@ test('an export that only its own file uses is seen', () => {
   assert.deepEqual(unusedExports(texts), ['src/a.ts exports Idle, which no other file uses'])
 })
 
-test('a bad import, a long file, a forbidden name and a bare clock are each seen', () => {
+test('a forbidden import, a long file, a forbidden name and a direct use of the clock are each reported', () => {
   const engine = "import { x } from '../storage/events.ts'\nimport fs from 'node:fs'\nawait import('../cli/run-cli.ts')"
   assert.equal(faultsOf('engine/bad.ts', engine).length, 3)
   assert.equal(faultsOf('core/long.ts', '\n'.repeat(MAX_LINES + 1)).length, 1)
@@ -146,7 +146,7 @@ test('a bad import, a long file, a forbidden name and a bare clock are each seen
   assert.equal(faultsOf('attic/any.ts', "import '../core/run.ts'").length, 1)
 })
 
-test('inside a room, an import through a closed sub-door is seen', () => {
+test('a forbidden import between folders of a room is reported', () => {
   const faultsIn = (file: string, target: string) => faultsOf(file, `import { x } from '${target}'`).length
   assert.equal(faultsIn('storage/memory/blocks.ts', '../database/statement.ts'), 0)
   assert.equal(faultsIn('storage/memory/blocks.ts', '../rows/agent-row.ts'), 0)
@@ -161,10 +161,10 @@ function faultsOf(file: string, text: string): string[] {
   const room = roomOf(file)
   const doors = DOORS[room] ?? { rooms: [], packages: [] }
   const faults: string[] = []
-  if (text.split('\n').length > MAX_LINES) faults.push(`${file} is over ${MAX_LINES} lines: it is two ideas`)
-  if (FORBIDDEN_NAMES.test(file)) faults.push(`${file} has a name that says nothing`)
+  if (text.split('\n').length > MAX_LINES) faults.push(`${file} is over ${MAX_LINES} lines; split it`)
+  if (FORBIDDEN_NAMES.test(file)) faults.push(`${file} has a name without meaning`)
   if (PURE_ROOMS.includes(room) && CLOCK_OR_CHANCE.test(text))
-    faults.push(`${file} touches the clock or chance directly`)
+    faults.push(`${file} uses the clock or randomness directly; use the ports`)
   const typesOnly = typeImportsOf(text)
   for (const target of importsOf(text)) {
     if (target.startsWith('.')) {
@@ -181,13 +181,13 @@ function faultsOf(file: string, text: string): string[] {
   return faults
 }
 
-/** Every import that leads back to a file on the way to it, with that way. */
+/** Every import cycle, as the path from a file back to itself. */
 function cyclesIn(imports: ReadonlyMap<string, string[]>): string[][] {
   const cycles: string[][] = []
   const done = new Set<string>()
-  const visit = (file: string, way: string[]): void => {
-    if (way.includes(file)) cycles.push([...way.slice(way.indexOf(file)), file])
-    else if (!done.has(file)) for (const next of imports.get(file) ?? []) visit(next, [...way, file])
+  const visit = (file: string, path: string[]): void => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file])
+    else if (!done.has(file)) for (const next of imports.get(file) ?? []) visit(next, [...path, file])
     done.add(file)
   }
   for (const file of imports.keys()) visit(file, [])

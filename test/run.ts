@@ -11,9 +11,9 @@ import { startPostgresServer } from './harness/postgres.ts'
 import { report } from './summary.ts'
 
 /**
- * The test command: every test file but the heavy ones (`*.heavy.test.ts`). `--all` runs the heavy ones too; `--postgres`
- * only what needs PostgreSQL, `--http` all of the server's, `--workspaces` all of theirs. Names after the options run only
- * the files whose path contains one of them.
+ * The test command: runs every test file except the heavy ones (`*.heavy.test.ts`). `--all` includes them.
+ * `--postgres`, `--http` and `--workspaces` run all files of that area. Names after the options select the files whose
+ * path contains one of them.
  */
 const { values, positionals } = parseArgs({
   options: {
@@ -26,34 +26,34 @@ const { values, positionals } = parseArgs({
 })
 const files = chooseFiles(values, positionals)
 if (files.length === 0) {
-  console.error(`No test file is called ${positionals.join(' or ')}.`)
+  console.error(`No test file matches ${positionals.join(' or ')}.`)
   process.exit(1)
 }
 
 // Many files wait for processes and leases rather than compute.
 const FILES_PER_CORE = 1.5
 
-// An exit ends the PostgreSQL server; death by a signal would leave it behind.
+// An exit ends the PostgreSQL server; without these handlers a signal would leave it behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const mentionsPostgres = (file: string) => readFileSync(file, 'utf8').includes('harness/postgres.ts')
-const given = process.env.TEST_DATABASE_URL
-const server = !given && files.some(mentionsPostgres) ? await startPostgresServer() : undefined
+const databaseUrl = process.env.TEST_DATABASE_URL
+const server = !databaseUrl && files.some(mentionsPostgres) ? await startPostgresServer() : undefined
 const environment: NodeJS.ProcessEnv = {
   ...process.env,
-  // Hundreds of processes start from source: each finds what an earlier one has stripped and compiled.
+  // Hundreds of processes start from source: they share the compiled code.
   NODE_COMPILE_CACHE: resolve('node_modules/.cache/holdfast-tests'),
   HOLDFAST_COMMAND: await builtCommand(),
   HOLDFAST_TESTS: values.all || positionals.length > 0 ? 'all' : 'slice',
 }
-// One server for all files, a database for each test. Where none can run, each file skips what needs it and says why.
+// One server for all files, a database for each test. If none can run, each file skips its tests and reports why.
 if (server && 'url' in server) environment.TEST_DATABASE_URL = server.url
 
 const tests = run({
-  // A file that is asked for by name has its process to itself.
+  // A file that is selected by name runs in its own process.
   files: longestFirst(positionals.length > 0 ? files : inBatches(files)).map((file) => resolve(file)),
   concurrency: Math.ceil(availableParallelism() * FILES_PER_CORE),
-  // A test that hangs is a failed test: it is ended and named, not waited for. Only a hang lasts so long on a busy machine.
+  // A test that hangs fails and is named. Even on a busy machine only a hang takes this long.
   timeout: 300_000,
   env: environment,
 })

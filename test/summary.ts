@@ -4,7 +4,7 @@ const COLUMNS = 100
 
 export type Count = { passed: number; failed: number; skipped: number }
 
-/** Reports a run: a mark for each test, then what was skipped and why, what failed, and last the count. */
+/** Prints a mark for each test, then the skipped tests with reasons, the failures and the count. */
 export async function report(tests: TestsStream): Promise<Count> {
   const count: Count = { passed: 0, failed: 0, skipped: 0 }
   const failures: string[] = []

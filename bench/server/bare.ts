@@ -6,8 +6,8 @@ import { fastify } from 'fastify'
 import { request } from 'undici'
 
 /**
- * What Holdfast is measured against: `relay` hands a model's text on as it comes, `fastify` reads a row of the same file
- * by its id and sends it as it is. Prints its address and serves.
+ * The baselines: `relay` forwards a model's text as it arrives, `fastify` reads a row of the same file by its id and
+ * sends it unchanged. Prints its address and serves.
  */
 const [, , kind, argument] = process.argv
 if (kind === 'relay') await relay(argument!)

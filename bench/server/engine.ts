@@ -9,22 +9,25 @@ const { context, close } = await openApp({
   role: 'owner',
 })
 const made = Array.from({ length: Number(lanes) }, async (_, lane) => {
-  const wish = { name: `bench-${lane}`, system: 'Use your tools.', model: 'openai/tools', tools: ['current_time'] }
-  const agent = await createAgent(wish, context)
+  const request = { name: `bench-${lane}`, system: 'Use your tools.', model: 'openai/tools', tools: ['current_time'] }
+  const agent = await createAgent(request, context)
   return { agent, conversationId: (await requireConversation(agent, undefined, context)).id }
 })
-const places = await Promise.all(made)
+const conversations = await Promise.all(made)
 
 async function round(count: number): Promise<void> {
   let next = 0
-  const lane = async (place: (typeof places)[number]) => {
+  const lane = async (conversation: (typeof conversations)[number]) => {
     while (next++ < count) {
-      const { runId } = await sendMessage({ ...place, content: [{ type: 'text', text: 'What time is it?' }] }, context)
+      const { runId } = await sendMessage(
+        { ...conversation, content: [{ type: 'text', text: 'What time is it?' }] },
+        context,
+      )
       const run = await waitForRun(runId, context)
       if (run.stopReason !== 'end_turn') throw new Error(`the run ended ${run.status} / ${run.stopReason}`)
     }
   }
-  await Promise.all(places.map(lane))
+  await Promise.all(conversations.map(lane))
 }
 
 await round(Number(turns))

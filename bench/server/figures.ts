@@ -18,19 +18,19 @@ import {
 } from './processes.ts'
 import { chunkDelays, openWatchers, readsPerSecond } from './streams.ts'
 
-/** As the official client asks: it says who it is and gets no more than it asked for. */
+/** The headers of the official client. */
 const HEADERS = { authorization: `Bearer ${KEY}`, 'x-stainless-package-version': '1.12.1' }
 
-/** The server against what a bare one would do. */
-export async function server(shop: BenchRunner, size: Size): Promise<Figure[]> {
+/** Compares the server with bare servers that do the same work. */
+export async function server(runner: BenchRunner, size: Size): Promise<Figure[]> {
   const model = await startModel()
   try {
     return [
-      ...(await chunkDelay(model, shop, size)),
-      await reads(model, shop, size),
-      await watchers(model, shop, size),
-      await turns(model, shop, size),
-      await ready(model, shop, size),
+      ...(await chunkDelay(model, runner, size)),
+      await reads(model, runner, size),
+      await watchers(model, runner, size),
+      await turns(model, runner, size),
+      await ready(model, runner, size),
     ]
   } finally {
     await model.stop()
@@ -58,12 +58,12 @@ const newAgent = async ({ url }: Running, model: string, tools: string[] = []): 
     })
   ).id as string
 
-/** How long a chunk takes from the model to the reader, next to a relay that only hands it on. */
-async function chunkDelay(model: Running, shop: BenchRunner, size: Size): Promise<Figure[]> {
+/** The delay of a chunk from the model to the reader, against a relay that only forwards it. */
+async function chunkDelay(model: Running, runner: BenchRunner, size: Size): Promise<Figure[]> {
   const relay = await startRelay(model.url)
   const sides = {
-    relaxed: await startHoldfast({ home: shop.folder(), model: model.url, durability: 'relaxed' }),
-    strict: await startHoldfast({ home: shop.folder(), model: model.url, durability: 'strict' }),
+    relaxed: await startHoldfast({ home: runner.folder(), model: model.url, durability: 'relaxed' }),
+    strict: await startHoldfast({ home: runner.folder(), model: model.url, durability: 'strict' }),
   }
   const ask = { model: 'paced', stream: true, messages: [{ role: 'user', content: 'Go.' }] }
   const bare = () => chunkDelays(relay.url, { body: ask })
@@ -88,19 +88,19 @@ async function chunkDelay(model: Running, shop: BenchRunner, size: Size): Promis
   for (const side of [relay, sides.relaxed, sides.strict]) await side.stop()
   const p50 = { bare: median(measured.bare), relaxed: median(measured.relaxed), strict: median(measured.strict) }
   const p99 = { bare: median(high99.bare), relaxed: median(high99.relaxed) }
-  const told = (ms: number) => `${show(ms)} ms`
+  const inMs = (ms: number) => `${show(ms)} ms`
   return [
     {
       name: 'chunk_delay_ratio',
       value: p50.relaxed / p50.bare,
-      detail: `p50 ${told(p50.relaxed)} / ${told(p50.bare)}`,
+      detail: `p50 ${inMs(p50.relaxed)} / ${inMs(p50.bare)}`,
     },
-    { name: 'chunk_delay_strict', value: p50.strict / p50.bare, detail: `p50 ${told(p50.strict)} / ${told(p50.bare)}` },
+    { name: 'chunk_delay_strict', value: p50.strict / p50.bare, detail: `p50 ${inMs(p50.strict)} / ${inMs(p50.bare)}` },
     {
       name: 'chunk_delay_p99',
-      // Neighbors in time are compared: one bad moment of the machine decides a p99.
+      // Compares measurements that are adjacent in time: one bad moment of the machine decides a p99.
       value: median(high99.relaxed.map((ms, round) => ms / high99.bare[round]!)),
-      detail: `16 streams, ${told(p99.relaxed)} / ${told(p99.bare)}`,
+      detail: `16 streams, ${inMs(p99.relaxed)} / ${inMs(p99.bare)}`,
     },
   ]
 }
@@ -108,17 +108,17 @@ async function chunkDelay(model: Running, shop: BenchRunner, size: Size): Promis
 const percentile99 = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length * 0.99)]!
 
-/** A run that is polled and a block that is read, against a bare server that sends the same row as it is. */
-async function reads(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
-  const home = shop.folder()
+/** Polling a run and reading a block, against a bare server that sends the same row unchanged. */
+async function reads(model: Running, runner: BenchRunner, size: Size): Promise<Figure> {
+  const home = runner.folder()
   const ours = await startHoldfast({ home, model: model.url, durability: 'relaxed' })
   const agent = await newAgent(ours, 'tools', ['current_time'])
-  const said = { messages: [{ role: 'user', content: 'What time is it?' }] }
-  await post(`${ours.url}/v1/agents/${agent}/messages`, said)
-  const run = await post(`${ours.url}/v1/agents/${agent}/messages/async`, said)
+  const body = { messages: [{ role: 'user', content: 'What time is it?' }] }
+  await post(`${ours.url}/v1/agents/${agent}/messages`, body)
+  const run = await post(`${ours.url}/v1/agents/${agent}/messages/async`, body)
   const block = await post(`${ours.url}/v1/blocks/`, { label: 'notes', value: 'The weather in Lisbon was fine.' })
   const bare = await startFastify(join(home, 'holdfast.db'))
-  const told: string[] = []
+  const details: string[] = []
   const worst: number[] = []
   for (const path of [`/v1/runs/${run.id}`, `/v1/blocks/${block.id}`]) {
     const ratios: number[] = []
@@ -130,22 +130,22 @@ async function reads(model: Running, shop: BenchRunner, size: Size): Promise<Fig
       last = `${Math.round(mine)} / ${Math.round(theirs)}`
     }
     worst.push(median(ratios))
-    told.push(`${path.split('/')[2]} ${last} a second`)
+    details.push(`${path.split('/')[2]} ${last} a second`)
   }
   await bare.stop()
   await ours.stop()
-  return { name: 'read_ratio', value: Math.max(...worst), detail: told.join(', ') }
+  return { name: 'read_ratio', value: Math.max(...worst), detail: details.join(', ') }
 }
 
-/** Memory of the process for each stream that waits for a run that says nothing. */
-async function watchers(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
+/** Memory of the process for each stream that waits for a silent run. */
+async function watchers(model: Running, runner: BenchRunner, size: Size): Promise<Figure> {
   const count = size === 'quick' ? 1_000 : 5_000
-  const ours = await startHoldfast({ home: shop.folder(), model: model.url, durability: 'relaxed' })
+  const ours = await startHoldfast({ home: runner.folder(), model: model.url, durability: 'relaxed' })
   const agent = await newAgent(ours, 'silent')
   const body = { messages: [{ role: 'user', content: 'Wait.' }] }
   const { id } = await post(`${ours.url}/v1/agents/${agent}/messages/async`, body)
   const url = `${ours.url}/v1/runs/${id}/stream`
-  // A process that has served for a while has its young generation already: that is nobody's watcher.
+  // Grows the young generation of the heap first, so that it does not count for the watchers.
   await readsPerSecond(`${ours.url}/v1/agents/${agent}`, HEADERS, 3)
   const closeFirst = await openWatchers(url, { headers: HEADERS, count: 200 })
   const before = residentBytes(ours.pid)
@@ -158,16 +158,16 @@ async function watchers(model: Running, shop: BenchRunner, size: Size): Promise<
   return { name: 'watcher_kb', value: each, detail: `resident memory for each of ${count} streams of a silent run` }
 }
 
-/** CPU of a turn with four tool steps, 64 at once and awaited over HTTP, against the engine in a process of its own. */
-async function turns(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
+/** CPU of a turn with four tool steps, 64 at once and awaited over HTTP, against the engine without a server. */
+async function turns(model: Running, runner: BenchRunner, size: Size): Promise<Figure> {
   const [lanes, count] = [64, size === 'quick' ? 64 : 256]
   const script = fileURLToPath(new URL('engine.ts', import.meta.url))
   const alone = async () => {
-    const job = [script, shop.folder(), model.url, `${lanes}`, `${count}`]
+    const job = [script, runner.folder(), model.url, `${lanes}`, `${count}`]
     return Number((await promisify(execFile)(process.execPath, job)).stdout)
   }
   const served = async () => {
-    const ours = await startHoldfast({ home: shop.folder(), model: model.url, durability: 'relaxed' })
+    const ours = await startHoldfast({ home: runner.folder(), model: model.url, durability: 'relaxed' })
     const agents = await Promise.all(Array.from({ length: lanes }, () => newAgent(ours, 'tools', ['current_time'])))
     const round = async () => {
       let next = 0
@@ -196,15 +196,15 @@ async function turns(model: Running, shop: BenchRunner, size: Size): Promise<Fig
   return { name: 'served_turn_ratio', value: median(ratios), detail: last }
 }
 
-/** From the start of the process to its address, on a home with a past. */
-async function ready(model: Running, shop: BenchRunner, size: Size): Promise<Figure> {
+/** Time from the start of the process to readiness, on a home with history. */
+async function ready(model: Running, runner: BenchRunner, size: Size): Promise<Figure> {
   const messages = size === 'quick' ? 10_000 : 100_000
-  const place = { home: shop.folder(), durability: 'relaxed' as const, request: 'whole-history' as const }
-  await shop.measure('engine', { type: 'seed', ...place, messages })
+  const options = { home: runner.folder(), durability: 'relaxed' as const, request: 'whole-history' as const }
+  await runner.measure('engine', { type: 'seed', ...options, messages })
   const times: number[] = []
   for (let round = 0; round < 5; round++) {
     const from = performance.now()
-    const ours = await startHoldfast({ ...place, model: model.url })
+    const ours = await startHoldfast({ ...options, model: model.url })
     const { statusCode } = await request(`${ours.url}/v1/ready/`, { headers: HEADERS })
     times.push(performance.now() - from)
     await ours.stop()

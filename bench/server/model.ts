@@ -2,12 +2,12 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The model behind the server, a process of its own. Its models are ways to answer; prints its address and serves. */
+/** The model behind the server, in a separate process. Each model name is a way to answer. Prints its address. */
 const PACED_CHUNKS = 100
 const PACE_MS = 4
 const TOOL_STEPS = 4
 const CHUNKS_PER_ANSWER = 25
-/** Keeps a silent answer alive without saying anything. */
+/** Keeps a silent answer alive. */
 const COMMENT_EVERY_MS = 2_000
 
 type Request = { model: string; messages: { role: string }[] }
@@ -15,18 +15,18 @@ type Request = { model: string; messages: { role: string }[] }
 const server = createServer(async (request, response) => {
   const received: Buffer[] = []
   for await (const bytes of request) received.push(bytes as Buffer)
-  const asked = JSON.parse(Buffer.concat(received).toString()) as Request
+  const body = JSON.parse(Buffer.concat(received).toString()) as Request
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-  await ANSWERS[asked.model]!(response, asked)
+  await ANSWERS[body.model]!(response, body)
 })
 server.keepAliveTimeout = 120_000
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1\n`)
 })
 
-const ANSWERS: Record<string, (response: ServerResponse, asked: Request) => Promise<void>> = { paced, tools, silent }
+const ANSWERS: Record<string, (response: ServerResponse, body: Request) => Promise<void>> = { paced, tools, silent }
 
-/** Every chunk says when it was written, on the clock all processes of a machine share. */
+/** Every chunk contains its time of writing, on the clock that all processes of a machine share. */
 async function paced(response: ServerResponse): Promise<void> {
   for (let index = 0; index < PACED_CHUNKS && !response.destroyed; index++) {
     await sleep(PACE_MS)

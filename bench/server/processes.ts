@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { SideFailed } from '../bench-runner.ts'
 
-export const KEY = 'bench-key-that-is-long-enough-for-anybody'
+export const KEY = 'bench-key-that-is-long-enough-for-the-server'
 
 export type Running = { url: string; pid: number; stop(): Promise<void> }
 
@@ -19,13 +19,13 @@ export const startFastify = (file: string): Promise<Running> => start([script('b
 
 export type StartHoldfastOptions = { home: string; model: string; durability: 'relaxed' | 'strict' }
 
-/** The flags of `npm start`: they keep Node's young generation from growing to 100 MB and more in a busy minute. */
+/** The flags of `npm start`: without them the young generation of V8 grows to 100 MB and more under load. */
 const startFlags = (): string[] => {
   const { scripts } = JSON.parse(readFileSync(script('../../package.json'), 'utf8')) as { scripts: { start: string } }
   return scripts.start.split(' ').filter((word) => word.startsWith('--'))
 }
 
-/** The compiled server, because that is what is shipped. */
+/** The compiled server, as shipped. */
 export const startHoldfast = ({ home, model, durability }: StartHoldfastOptions): Promise<Running> =>
   start([...startFlags(), fileURLToPath(new URL('main.js', dist)), 'serve', '--port', '0'], {
     HOLDFAST_HOME: home,
@@ -36,7 +36,7 @@ export const startHoldfast = ({ home, model, durability }: StartHoldfastOptions)
     HOLDFAST_RATE_LIMIT: 'off',
   })
 
-/** None of them outlives us. */
+/** Child processes that must not outlive this one. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -69,7 +69,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new SideFailed('a process of the server part did not start')
 }
 
-/** What this process has used so far, user and system, in milliseconds. */
+/** CPU time of a process so far, user and system, in milliseconds. */
 export function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK

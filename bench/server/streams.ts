@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { Agent, request } from 'undici'
 
-/** Delays of the chunks of a stream in milliseconds, from the model's write to our reading. */
+/** The delay of each chunk of a stream in milliseconds, from the model's write to our read. */
 export async function chunkDelays(
   url: string,
   { headers = {}, body }: { headers?: Record<string, string>; body: object },
@@ -16,7 +16,7 @@ export async function chunkDelays(
   const parser = createParser({
     onEvent: ({ data }) => {
       const now = process.hrtime.bigint()
-      // One event may carry several of the model's chunks; each of them has waited until now.
+      // One event may contain several chunks of the model; each has waited until now.
       for (const [, written] of data.matchAll(/@(\d+)/g)) delays.push(Number(now - BigInt(written!)) / 1e6)
     },
   })
@@ -25,7 +25,7 @@ export async function chunkDelays(
   return delays
 }
 
-/** Requests a second with this many connections for this long. */
+/** Requests per second over `CONNECTIONS` connections. */
 export async function readsPerSecond(url: string, headers: Record<string, string>, seconds: number): Promise<number> {
   const dispatcher = new Agent({ connections: CONNECTIONS })
   const until = performance.now() + seconds * 1_000
@@ -45,7 +45,7 @@ export async function readsPerSecond(url: string, headers: Record<string, string
 
 const CONNECTIONS = 32
 
-/** Opens so many streams and leaves them open; the answer closes them. */
+/** Opens `count` streams; the returned function closes them. */
 export async function openWatchers(
   url: string,
   { headers, count }: { headers: Record<string, string>; count: number },

@@ -3,7 +3,7 @@ import type { Variable } from './variables.ts'
 
 export type Assignment = { path: string[]; value: unknown }
 
-/** What the variables say, and one sentence for each value that cannot be used. */
+/** The values of the variables, and one sentence for each invalid value. */
 export function checkVariables(variables: readonly Variable[]): { assignments: Assignment[]; faults: string[] } {
   const checked = variables.map(({ name, path, text, kind }) => {
     const { success, data, error } = kind.schema(z).safeParse(kind.fromText?.(text))

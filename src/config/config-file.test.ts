@@ -10,17 +10,17 @@ function accepted(text: string) {
 
 function faultsOf(text: string): string[] {
   const { faults } = parseConfigFile(text)
-  assert.notEqual(faults.length, 0, 'it was taken')
+  assert.notEqual(faults.length, 0, 'the file was accepted')
   for (const fault of faults) assert.match(fault, /^config\.yaml: .* at line \d+(, column \d+)?$/)
   return faults.map((fault) => fault.replace('config.yaml: ', ''))
 }
 
-test('an empty file says nothing', () => {
+test('an empty file sets nothing', () => {
   assert.deepEqual(accepted(''), {})
   assert.deepEqual(accepted('# later\n'), {})
 })
 
-test('every documented key is taken', () => {
+test('every documented key is accepted', () => {
   const config = accepted(
     `model: openai/gpt-4.1
 fallback: [anthropic/claude-sonnet-4-5, house/qwen3]
@@ -45,14 +45,14 @@ workspaces: { sandbox: local, folder: ~/work, disk_mb: 64, memory_mb: 512, proce
   assert.deepEqual(config.workspaces?.egress, ['*.example.com'])
 })
 
-test('a misspelled key is told with its line and the key that was meant', () => {
+test('a misspelled key is reported with its line and the key that was probably meant', () => {
   assert.deepEqual(faultsOf('modle: openai/gpt-4.1\n'), ['unknown key "modle" (did you mean "model"?) at line 1'])
   assert.deepEqual(faultsOf('providers:\n  openai:\n    oauth: { token_ur1: x }\n'), [
     'unknown key "token_ur1" in providers.openai.oauth (did you mean "token_url"?) at line 3',
   ])
 })
 
-test('all mistakes are told at once, in the order of the file, each with its key, its value and its line', () => {
+test('all mistakes are reported at once, in the order of the file, each with its key, its value and its line', () => {
   const text = `fallbck: []
 providers:
   openai: { timeout_ms: soon }
@@ -74,24 +74,24 @@ workspaces:
   assert.deepEqual(faultsOf(text), [
     'unknown key "fallbck" (did you mean "fallback"?) at line 1',
     'providers.openai.timeout_ms must be a whole number from 1 to 86400000, not "soon", at line 3',
-    'providers.house.base_url must be an address that begins with http:// or https://, not "house:8000", at line 5',
-    'providers.house.windows.qwen3 must be a whole number from 1 on, not 0.5, at line 7',
+    'providers.house.base_url must be a URL that begins with http:// or https://, not "house:8000", at line 5',
+    'providers.house.windows.qwen3 must be a whole number, at least 1, not 0.5, at line 7',
     'limits.body_bytes must be a whole number from 1024 to 1073741824, not "many", at line 9',
     'workspaces.sandbox must be "bubblewrap" or "local", not "none", at line 11',
     'workspaces.disk_mb must be a whole number from 16 to 1048576, not 1, at line 12',
     'workspaces.egress[1] must be a domain such as example.com, *.example.com or example.com:8443, not "10.0.0.1", at line 15',
-    'workspaces.folder must be a whole path, from / or ~/ on, not "work", at line 16',
+    'workspaces.folder must be an absolute path that begins with / or ~/, not "work", at line 16',
     'unknown key "cpu" in workspaces at line 17',
   ])
 })
 
-test('what is no YAML, no mapping or no model handle is told in a sentence', () => {
+test('invalid YAML, a missing mapping and an invalid model handle are each reported in one sentence', () => {
   assert.match(faultsOf('providers: [\n')[0]!, /line 2/)
   assert.deepEqual(faultsOf('hello\n'), ['the top level must be a mapping, not "hello", at line 1'])
   assert.deepEqual(faultsOf('limits:\n'), ['limits must be a mapping, not empty, at line 1'])
   assert.deepEqual(faultsOf('limits: [1]\n'), ['limits must be a mapping, not a list, at line 1'])
-  const mustBeHandle = (place: string, value: string) => [
-    `${place} must be a model handle, written provider/model, not "${value}", at line 1`,
+  const mustBeHandle = (key: string, value: string) => [
+    `${key} must be a model handle, written provider/model, not "${value}", at line 1`,
   ]
   assert.deepEqual(faultsOf('fallback: [gpt-4o]\n'), mustBeHandle('fallback[0]', 'gpt-4o'))
   assert.deepEqual(faultsOf('model: gpt-4o\n'), mustBeHandle('model', 'gpt-4o'))
@@ -99,7 +99,7 @@ test('what is no YAML, no mapping or no model handle is told in a sentence', () 
   assert.deepEqual(faultsOf('embedding: /near\n'), mustBeHandle('embedding', '/near'))
 })
 
-test('a mistake behind an alias is told with the line of what it stands for', () => {
+test('a mistake in a YAML alias is reported with the line of its anchor', () => {
   const text = 'providers:\n  a: &slow\n    timeout_ms: 0\n  b: *slow\n'
   assert.deepEqual(
     faultsOf(text).map((fault) => fault.match(/line \d+/)![0]),
@@ -107,7 +107,7 @@ test('a mistake behind an alias is told with the line of what it stands for', ()
   )
 })
 
-test('the value of a header is never repeated', () => {
+test('the value of a header is never in a message', () => {
   assert.deepEqual(faultsOf('providers: { house: { headers: { x-key: 123456 } } }'), [
     'providers.house.headers.x-key must be text in quotes, at line 1',
   ])

@@ -7,7 +7,7 @@ type LineOf = (path: Path) => number | undefined
 type Fault = { sentence: string; line: number | undefined }
 type Issue = { code: string; path: Path; message: string; keys?: string[] }
 
-/** Checks the text of a config.yaml. Each fault is one sentence with its line, in the order of the file. */
+/** Parses and validates config.yaml. Each fault is one sentence with its line, in the order of the file. */
 export function parseConfigFile(text: string): { config: ConfigFile; faults: string[] } {
   const lines = new yaml.LineCounter()
   const document = yaml.parseDocument(text, { lineCounter: lines })
@@ -40,7 +40,7 @@ function dotted(path: Path): string {
   return steps.join('').replace(/^\./, '') || 'the top level'
 }
 
-/** The first line tells what and where; the rest is a excerpt of the file. */
+/** The first line has the error and its position; the rest is an excerpt of the file. */
 const syntaxFault = ({ message }: { message: string }): string =>
   `config.yaml: ${message.split('\n')[0]!.replace(/:$/, '')}`
 

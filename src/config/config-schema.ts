@@ -13,7 +13,7 @@ const PROVIDER_SCHEMA = mapping(provider, {
   oauth: z.exactOptional(mapping(oauth, shapeOf(oauth.section))),
 })
 
-/** config.yaml as a whole. */
+/** The whole config.yaml. */
 export const CONFIG_SCHEMA = mapping(general, {
   ...shapeOf(general.section),
   providers: z.exactOptional(z.record(z.string(), PROVIDER_SCHEMA, { error: mustBe('a mapping') })),
@@ -21,7 +21,7 @@ export const CONFIG_SCHEMA = mapping(general, {
   workspaces: z.exactOptional(mapping(workspaces, shapeOf(workspaces.section))),
 })
 
-/** What config.yaml says. */
+/** The values in config.yaml. */
 export type ConfigFile = z.infer<typeof CONFIG_SCHEMA>
 
 export type ProviderSettings = z.infer<typeof PROVIDER_SCHEMA>

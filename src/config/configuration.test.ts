@@ -29,7 +29,7 @@ async function problemOf(environment: Environment): Promise<Problem> {
     for (const fault of error.details.faults as string[]) assert.ok(error.message.includes(fault))
     return error
   }
-  return assert.fail('it was taken')
+  return assert.fail('the configuration was accepted')
 }
 
 const faultsOf = async (environment: Environment) => (await problemOf(environment)).details.faults as string[]
@@ -151,7 +151,7 @@ workspaces: { sandbox: local, disk_mb: 100, memory_mb: 200, egress: [example.com
   assert.equal(contained.workspaces.containment, 'bubblewrap')
 })
 
-test('all mistakes are told at once, each with its name, what is allowed and its value', async () => {
+test('all mistakes are reported at once, each with its name, the allowed values and its value', async () => {
   const faults = await faultsOf({
     HOLDFAST_DURABILITY: 'sometimes',
     HOLDFAST_MAX_RUNNING_TURNS: '0',
@@ -177,11 +177,11 @@ test('all mistakes are told at once, each with its name, what is allowed and its
     'HOLDFAST_EMBED_MESSAGES must be true or false, not "yes"',
     'HOLDFAST_LIMIT_BODY_BYTES must be a whole number from 1024 to 1073741824, not "lots"',
     'HOLDFAST_LIMIT_CONNECTIONS must be a whole number from 1 to 1000000, not 0',
-    'HOLDFAST_PROVIDER_OPENAI_BASE_URL must be an address that begins with http:// or https://, not "openai"',
+    'HOLDFAST_PROVIDER_OPENAI_BASE_URL must be a URL that begins with http:// or https://, not "openai"',
   ])
 })
 
-test('every setting of workspaces that cannot be used is named at once, with what would do', async () => {
+test('every invalid workspace setting is reported at once, with the allowed values', async () => {
   const wrong = {
     HOLDFAST_SANDBOX: 'docker',
     HOLDFAST_WORKSPACE_DISK_MB: 'lots',
@@ -205,7 +205,7 @@ test('a database that is not PostgreSQL is refused without showing the password'
   }
 })
 
-test('mistakes of config.yaml and of the environment are told together, a line for each', async (context) => {
+test('mistakes of config.yaml and of the environment are reported together, a line for each', async (context) => {
   const home = homeWith(context, 'modle: openai/gpt-4.1\n')
   const { message } = await problemOf({ HOLDFAST_HOME: home, HOLDFAST_MAX_STEPS: 'x' })
   assert.deepEqual(message.split('\n'), [

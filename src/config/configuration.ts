@@ -14,7 +14,7 @@ import { type SectionInput, type SectionValues, withDefaults } from './setting.t
 import { GENERAL, LIMITS, PROCESS, WORKSPACES } from './settings.ts'
 import { variablesIn } from './variables.ts'
 
-/** Everything an operator has said, checked, with defaults for the rest. */
+/** All settings, validated, with defaults for those that the operator has not set. */
 export type Configuration = {
   settings: Settings
   general: SectionValues<typeof GENERAL>
@@ -33,9 +33,9 @@ export type Settings = {
   maxSteps: number
   maxDurationMs: number
   approvalTtlMs: number
-  /** How long the stream of a run can be read after its end. Messages stay. */
+  /** How long the stream of a run can be read after its end. Messages are kept. */
   streamsKeptMs: number
-  /** What is kept of conversations between their turns; with no entries everything is read again. */
+  /** Limits of the history cache between turns; with 0 entries each turn reads its history again. */
   cache: { entries: number; bytes: number; idleMs: number }
 }
 
@@ -44,7 +44,7 @@ type WorkspaceSettings = {
   folder: string
   containment: Containment
   quota: WorkspaceQuota
-  /** Domains that commands may reach; without any there is no network. */
+  /** Domains that commands may reach; empty means no network. */
   egress: readonly string[]
 }
 
@@ -71,7 +71,7 @@ export async function readConfiguration(environment: Environment): Promise<Confi
 
 export const homeOf = (environment: Environment): string => homePath(environment.HOLDFAST_HOME?.trim())
 
-// The YAML parser and zod are loaded only where there is something to check: they would be a third of a cold start.
+// The YAML parser and zod are loaded only if there is something to check: they are a third of a cold start.
 
 async function fromFile(file: string): Promise<{ config: ConfiguredValues; faults: string[] }> {
   if (!existsSync(file)) return { config: {}, faults: [] }
@@ -123,7 +123,7 @@ function settingsOf(home: string, values: SectionValues<typeof PROCESS>): Settin
   }
 }
 
-/** A tenth of what this process may use: of the machine, or of the limit it was given. */
+/** A tenth of the memory of the machine, or of the memory limit of this process. */
 const shareOfMemory = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 10
 
 const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({

@@ -19,7 +19,7 @@ const problemOf = (work: () => unknown): Problem => {
   assert.fail('there was no problem')
 }
 
-test('without a choice the home is .holdfast in the folder of the user', () => {
+test('the default home is .holdfast in the folder of the user', () => {
   assert.equal(homePath(undefined, '/home/ada'), '/home/ada/.holdfast')
   assert.equal(homePath('', '/home/ada'), '/home/ada/.holdfast')
 })
@@ -29,14 +29,14 @@ test('a tilde that no shell expanded means the folder of the user', () => {
   assert.equal(homePath('/srv/~x', '/home/ada'), '/srv/~x')
 })
 
-test('a home that is missing is made for its owner alone, and opening it again is fine', () => {
+test('a missing home is created with access for its owner only, and can be opened again', () => {
   const home = join(folder, 'deep', 'home')
   assert.equal(openHome(home), home)
   assert.equal(statSync(home).mode & 0o777, 0o700)
   assert.equal(openHome(home), home)
 })
 
-test('a home that is a file, or lies below one, is refused with what to do', () => {
+test('a home that is a file, or is below one, is refused with a way out', () => {
   const file = join(folder, 'file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below')]) {
@@ -47,7 +47,9 @@ test('a home that is a file, or lies below one, is refused with what to do', () 
   }
 })
 
-test('a home that cannot be made says where, why and what to do', { skip: process.platform !== 'linux' }, () => {
+test('a home that cannot be created is reported with its path, the reason and a way out', {
+  skip: process.platform !== 'linux',
+}, () => {
   const problem = problemOf(() => openHome('/proc/holdfast'))
   assert.equal(problem.kind, 'unavailable')
   assert.match(problem.message, /\/proc\/holdfast cannot be used: .*Make it writable/)

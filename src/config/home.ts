@@ -4,18 +4,18 @@ import { dirname, join, resolve } from 'node:path'
 import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 
-/** Where everything is kept that must survive: an absolute path, whether it exists or not. */
+/** The folder for everything that must survive: an absolute path, which may not exist yet. */
 export function homePath(chosen: string | undefined, userFolder: string = homedir()): string {
   if (!chosen) return join(userFolder, '.holdfast')
-  // A shell expands `~`, a service file or a .env does not; a folder named "~" is never what was meant.
+  // A shell expands `~`, a service file or a .env does not; a folder named "~" is never intended.
   if (chosen === '~' || chosen.startsWith('~/')) return join(userFolder, chosen.slice(1))
   return resolve(chosen)
 }
 
-/** Makes the home if it is missing and proves that it can be used; answers with its path. */
+/** Creates the home if it is missing, checks that it is usable and returns its path. */
 export function openHome(path: string): string {
   try {
-    // Conversations and keys lie here: nobody else on the machine may read them.
+    // Conversations and keys are stored here: other users of the machine must not read them.
     makeFolder(path)
     if (!statSync(path).isDirectory()) throw notAFolder(path)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -25,14 +25,14 @@ export function openHome(path: string): string {
   }
 }
 
-/** Not `recursive: true`: where a folder cannot be (in /proc, say) Node 24 tries that for ever. */
+/** Not `recursive: true`: where a folder cannot be created (in /proc, say), Node 24 never returns. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
   if (dirname(path) !== path) makeFolder(dirname(path))
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    // Another process that starts at the same time may have been first.
+    // Another process that starts at the same time may have created it.
     if (!existsSync(path)) throw error
   }
 }
@@ -50,7 +50,7 @@ function unusableHome(path: string, error: NodeJS.ErrnoException): Problem {
 const notAFolder = (path: string) =>
   new Problem(
     'invalid',
-    `The home folder ${path} cannot be made: it, or a part of its path, is a file. ` +
+    `The home folder ${path} cannot be created: it, or a part of its path, is a file. ` +
       'Move that file away, or set HOLDFAST_HOME to a folder.',
     { path },
   )

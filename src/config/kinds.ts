@@ -1,20 +1,21 @@
 import type * as zod from 'zod/mini'
 import type { TargetHandle } from '../core/target.ts'
 
-/** zod is handed in, so that a process without any configuration never loads it. */
+/** zod is a parameter, so that a process without any configuration never loads it. */
 type Zod = typeof zod
 
-/** What the values of a setting are: in words, as a schema, and how they are written in an environment variable. */
+/** The values of a setting: in words, as a schema, and how to parse them from an environment variable. */
 export type Kind<Value> = {
   /** Completes "must be …". */
   expected: string
   schema(z: Zod): zod.ZodMiniType<Value, Value>
-  /** Absent where an environment variable cannot hold the value. The result is still to be checked by the schema. */
+  /** Absent if an environment variable cannot hold the value. The schema validates the result. */
   fromText?(text: string): unknown
 }
 
 export function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER): Kind<number> {
-  const expected = `a whole number from ${from} ${to === Number.MAX_SAFE_INTEGER ? 'on' : `to ${to}`}`
+  const expected =
+    to === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${from}` : `a whole number from ${from} to ${to}`
   const error = mustBe(expected)
   return {
     expected,
@@ -59,12 +60,12 @@ export const modelHandle: Kind<TargetHandle> = {
     }),
 }
 
-export const httpUrl = textLike(/^https?:\/\//, 'an address that begins with http:// or https://')
+export const httpUrl = textLike(/^https?:\/\//, 'a URL that begins with http:// or https://')
 
 /** A relative path would depend on where the server was started. A shell expands `~`; a service file does not. */
-export const absolutePath = textLike(/^(~?\/|~$)/, 'a whole path, from / or ~/ on')
+export const absolutePath = textLike(/^(~?\/|~$)/, 'an absolute path that begins with / or ~/')
 
-/** A domain or all its subdomains, with a port unless it is one of the web. IP addresses are not allowed. */
+/** A domain or all its subdomains, with a port unless it is 80 or 443. IP addresses are not allowed. */
 export const domain: Kind<string> = {
   ...textLike(
     /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:[1-9][0-9]{0,4})?$/,
@@ -73,7 +74,7 @@ export const domain: Kind<string> = {
   fromText: (text) => text.toLowerCase(),
 }
 
-/** The value is never repeated in an error: it holds a password. */
+/** The value is never in an error message: it contains a password. */
 export const postgresUrl: Kind<string> = {
   expected: 'like postgres://user:password@host:5432/database',
   fromText: asIs,
@@ -103,7 +104,7 @@ export function listOf<Value>(kind: Kind<Value>): Kind<Value[]> {
   }
 }
 
-/** Keys of the operator's choice. Environment variables have no way to write it. */
+/** The operator chooses the keys. Environment variables cannot hold it. */
 export function mapOf<Value>(kind: Kind<Value>): Kind<Record<string, Value>> {
   return {
     expected: `a mapping; each value is ${kind.expected}`,
@@ -111,10 +112,10 @@ export function mapOf<Value>(kind: Kind<Value>): Kind<Record<string, Value>> {
   }
 }
 
-/** Headers often carry keys, so an error never repeats a value. */
+/** Headers often contain keys, so an error message never contains a value. */
 export const headerText: Kind<string> = { ...anyText, schema: (z) => z.string({ error: 'must be text in quotes' }) }
 
-/** The error of a schema: names what is expected and what was found. */
+/** The error message of a schema: names the expected and the actual value. */
 export function mustBe(expected: string) {
   return ({ input }: { input?: unknown }): string => `must be ${expected}, not ${describeValue(input)}`
 }
@@ -139,7 +140,7 @@ function asIs(text: string): string {
   return text
 }
 
-/** Text that is no number stays text, so that the error can show it. */
+/** Text that is not a number stays text, so that the error can show it. */
 function toNumber(text: string): number | string {
   const value = Number(text)
   return Number.isNaN(value) ? text : value

@@ -1,4 +1,4 @@
-/** The name a misspelled one was meant to be; undefined where none is near enough to be a guess worth making. */
+/** The name that a misspelled one probably means; undefined if none is near enough. */
 export function nearestName(misspelled: string, names: readonly string[]): string | undefined {
   const word = misspelled.toLowerCase()
   const ranked = names

@@ -14,13 +14,13 @@ test('an abort ends a sleep at once and leaves no listener behind', async () => 
   assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
 })
 
-test('a sleep that is over leaves no listener behind', async () => {
+test('a sleep that has ended leaves no listener behind', async () => {
   const { signal } = new AbortController()
   await realClock.sleep(1, signal)
   assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
-test('a sleep with a signal that is already aborted does not begin', async () => {
+test('a sleep with an aborted signal returns at once', async () => {
   await realClock.sleep(LONG_MS, AbortSignal.abort())
 })
 
@@ -29,7 +29,7 @@ test('monotonic time does not go back', () => {
   assert.ok(realClock.monotonic() >= first)
 })
 
-test('soon runs after what is already waiting', async () => {
+test('soon runs a task after the tasks that already wait', async () => {
   const order: string[] = []
   await new Promise<void>((resolve) => {
     realClock.soon(() => {

@@ -1,11 +1,11 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** setTimeout fires at once when asked for more than this. */
+/** setTimeout fires at once for delays above this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const realClock: Clock = {
   now: Date.now,
-  // Counts from the start of the machine, so processes of one machine can compare their readings.
+  // Counts from the start of the machine, so that processes on one machine can compare their readings.
   monotonic: () => {
     const [seconds, nanoseconds] = process.hrtime()
     return seconds * 1_000 + nanoseconds / 1_000_000

@@ -4,8 +4,8 @@ import type { Randomness } from '../ports/randomness.ts'
 export const realRandomness: Randomness = { uuid: timeOrderedUuid, fraction: Math.random }
 
 /**
- * A uuid of version 4 in shape, whose first 48 bits are the time: ids made together lie together in an index, so a
- * commit touches fewer pages (see decisions/005). 74 bits of chance are left; nothing reads the time back.
+ * A uuid in the format of version 4, whose first 48 bits are the time: ids created together are adjacent in an index,
+ * so a commit touches fewer pages (see decisions/005). 74 random bits are left; no code reads the time back.
  */
 function timeOrderedUuid(): string {
   const now = Date.now()
@@ -17,6 +17,6 @@ function timeOrderedUuid(): string {
   return lastPrefix + randomUUID().slice(14)
 }
 
-/** Many ids are made in one millisecond; its digits are put together once. */
+/** The prefix of the current millisecond, formatted once for all its ids. */
 let lastMs = 0
 let lastPrefix = ''

@@ -19,7 +19,7 @@ const problemIs = (kind: Problem['kind'], words: RegExp) => (error: unknown) => 
   return true
 }
 
-test('what was sealed opens again, in another process too, and only in its context', (context) => {
+test('a sealed secret can be opened, also in another process, and only in its context', (context) => {
   const { home } = newHome(context)
   const { box } = openSecretKeys(home)
   const sealed = box.seal('sk-ünïcode', 'credential-a')
@@ -29,7 +29,7 @@ test('what was sealed opens again, in another process too, and only in its conte
   assert.notEqual(box.seal('sk-ünïcode', 'credential-a'), sealed)
 })
 
-test('a changed, cut or foreign text does not open', (context) => {
+test('a changed, truncated or foreign text cannot be opened', (context) => {
   const { box } = openSecretKeys(newHome(context).home)
   const sealed = box.seal('secret', 'x')
   const foreign = openSecretKeys(newHome(context).home).box.seal('secret', 'x')
@@ -46,7 +46,7 @@ test('a changed, cut or foreign text does not open', (context) => {
   for (const text of texts) assert.equal(box.open(text, 'x'), undefined, text)
 })
 
-test('the key file is made on first use, for its owner alone, and looking makes none', (context) => {
+test('the key file is created by the first seal, with access for its owner only, and not by an open', (context) => {
   const { home, file } = newHome(context)
   const { box } = openSecretKeys(home)
   assert.equal(box.open('v1.abc.def', 'x'), undefined)
@@ -56,7 +56,7 @@ test('the key file is made on first use, for its owner alone, and looking makes 
   assert.deepEqual(readdirSync(home), ['secret.key'])
 })
 
-test('a key file that others may read is refused with what to do', {
+test('a key file that other users can read is refused with a way out', {
   skip: process.platform === 'win32',
 }, (context) => {
   const { home, file } = newHome(context)
@@ -70,7 +70,7 @@ test('a key file that others may read is refused with what to do', {
   assert.equal(box.open(sealed, 'x'), 'secret')
 })
 
-test('a damaged key file is refused and left as it is, and its key is in no message', (context) => {
+test('a damaged key file is refused and left unchanged, and its key is in no message', (context) => {
   const { home, file } = newHome(context)
   openSecretKeys(home).box.seal('secret', 'x')
   const whole = readFileSync(file, 'utf8')
@@ -94,7 +94,7 @@ test('a damaged key file is refused and left as it is, and its key is in no mess
   }
 })
 
-test('a rotation by another process is seen at once: sealing uses the new key, the old one still opens', (context) => {
+test('a rotation by another process takes effect at once: the new key seals, the old one still opens', (context) => {
   const { home } = newHome(context)
   const running = openSecretKeys(home)
   const before = running.box.seal('secret', 'x')

@@ -6,7 +6,7 @@ import { Problem } from '../core/problem.ts'
 import { createFileSync, replaceFileSync } from '../disk/atomic-write.ts'
 import type { SecretBox, SecretKeys } from '../ports/secret-box.ts'
 
-/** `id` is a digest of the key: a damaged key does not fit its id. The last one is current. */
+/** `id` is a digest of the key, so that a damaged key is detected. The last key of the file is current. */
 type Key = { id: string; key: Buffer }
 
 const KEY_BYTES = 32
@@ -16,12 +16,12 @@ const VERSION = 'v1'
 const GROUP_AND_OTHERS = 0o077
 const LOCK_TIMEOUT_MS = 5_000
 
-/** The keys of `secret.key` in this home; the file is made when the first secret is sealed. */
+/** The keys in `secret.key` of this home; the file is created when the first secret is sealed. */
 export function openSecretKeys(home: string): SecretKeys {
   const file = join(home, 'secret.key')
   let known: { keys: Key[]; stamp: string } | undefined
 
-  /** Looks at the file each time, so that a rotation by another process is seen before anything is sealed. */
+  /** Checks the file each time, so that a rotation by another process takes effect before the next seal. */
   function keys(): Key[] {
     const stats = statSync(file, { throwIfNoEntry: false })
     if (!stats) return []
@@ -33,7 +33,7 @@ export function openSecretKeys(home: string): SecretKeys {
   function currentKey(): Key {
     const current = keys().at(-1)
     if (current) return current
-    // Another process that starts at the same moment may be first: then its key is read.
+    // If another process creates the file first, its key is read.
     createFileSync(file, textOf([newKey()]))
     return keys().at(-1)!
   }
@@ -82,7 +82,7 @@ function open(sealed: string, context: string, { key }: Key): string | undefined
   try {
     return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
   } catch {
-    // The tag does not fit: another context, or the text was changed.
+    // The tag does not match: another context, or the text was changed.
     return undefined
   }
 }
@@ -122,13 +122,13 @@ const damaged = (file: string) =>
   new Problem(
     'invalid',
     `The key file ${file} is damaged. Restore it from a backup. Without one the stored credentials cannot be read ` +
-      'again: move the file away, remove them and add them anew.',
+      'again: move the file away, remove them and add them again.',
     { path: file },
   )
 
 const textOf = (keys: Key[]): string => keys.map(({ id, key }) => `${id} ${key.toString('base64')}\n`).join('')
 
-/** Two changes at once would lose a key. An exclusive transaction dies with its process, however that dies. */
+/** Concurrent changes would lose a key. The lock is an exclusive transaction, which ends with its process. */
 function withLock(file: string, work: () => void): void {
   const lock = new DatabaseSync(`${file}.lock`, { timeout: LOCK_TIMEOUT_MS })
   try {

@@ -2,21 +2,21 @@ import type { Section } from './setting.ts'
 import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, WORKSPACES } from './settings.ts'
 
 /**
- * A section with its path in config.yaml and the beginning of its environment variables. `<name>` stands for a name of
- * the operator's choice; `command` and `process` are not in config.yaml.
+ * A section with its path in config.yaml and the prefix of its environment variables. `<name>` stands for a name that
+ * the operator chooses; `command` and `process` are not in config.yaml.
  */
 export type NamedSection = { section: Section; description: string; path: readonly string[]; variablePrefix: string }
 
 export const SECTIONS = {
   command: {
     section: COMMAND_LINE,
-    description: 'What the command line reads, before the rest of the configuration or without it',
+    description: 'Settings that the command line reads before the rest of the configuration, or without it',
     path: ['command'],
     variablePrefix: 'HOLDFAST_',
   },
   process: {
     section: PROCESS,
-    description: 'What differs between the processes of one installation',
+    description: 'Settings that may differ between the processes of one installation',
     path: ['process'],
     variablePrefix: 'HOLDFAST_',
   },
@@ -28,19 +28,19 @@ export const SECTIONS = {
   },
   provider: {
     section: PROVIDER,
-    description: 'Settings of one provider; a name that no vendor has is a server of your own',
+    description: 'Settings of one provider; a name that no vendor has is your own server',
     path: ['providers', '<name>'],
     variablePrefix: 'HOLDFAST_PROVIDER_<NAME>_',
   },
   oauth: {
     section: OAUTH,
-    description: "Where the provider's OAuth tokens come from, instead of the addresses of the vendor",
+    description: "OAuth endpoints of the provider, instead of the vendor's",
     path: ['providers', '<name>', 'oauth'],
     variablePrefix: 'HOLDFAST_PROVIDER_<NAME>_OAUTH_',
   },
   limits: {
     section: LIMITS,
-    description: 'What one process accepts',
+    description: 'Limits of one process',
     path: ['limits'],
     variablePrefix: 'HOLDFAST_LIMIT_',
   },

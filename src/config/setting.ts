@@ -1,19 +1,19 @@
 import type { Kind } from './kinds.ts'
 
-/** One thing that can be configured: its type, its default, and what the documentation says about it. */
+/** One setting: its type, its default and its documentation. */
 export type Setting<Value = unknown, Default extends Value | undefined = Value | undefined> = {
   kind: Kind<Value>
   /** One sentence without its period. */
   description: string
   unit?: string
   default: Default
-  /** What holds without it, where that is not a value or the value alone does not tell. */
+  /** The default in words, if it is not a value or the value alone is not clear. */
   defaultText?: string
-  /** Where the name does not follow from the key. */
+  /** The environment variable, if its name does not follow from the key. */
   variable?: string
 }
 
-/** Settings that stand together in config.yaml and in the documentation. */
+/** Settings that are grouped in config.yaml and in the documentation. */
 export type Section = Readonly<Record<string, Setting>>
 
 type ValueOf<T> = T extends { kind: Kind<infer Value> } ? Value : never
@@ -21,10 +21,10 @@ type KeyWithDefault<S extends Section> = {
   [Key in keyof S]: undefined extends S[Key]['default'] ? never : Key
 }[keyof S]
 
-/** What was said about the settings of a section. */
+/** The values of a section that are set. */
 export type SectionInput<S extends Section> = { -readonly [Key in keyof S]?: ValueOf<S[Key]> }
 
-/** The values of a section, with defaults for what was not said. */
+/** The values of a section, with defaults for those that are not set. */
 export type SectionValues<S extends Section> = SectionInput<S> & {
   -readonly [Key in KeyWithDefault<S>]: ValueOf<S[Key]>
 }

@@ -23,16 +23,19 @@ import {
 import { setting } from './setting.ts'
 
 /*
- * Everything that can be configured. The types, the checks, the JSON Schema, the names of the environment variables and
- * the tables of docs/configuration.md follow from these records; `npm run docs` writes the latter.
+ * All settings. The types, the validation, the JSON Schema, the names of the environment variables and the tables of
+ * docs/configuration.md are derived from these records; `npm run docs` writes the tables.
  */
 
-/** Environment only. The command line reads these, before the rest of the configuration or without it. */
+/** Environment only. The command line reads these before the rest of the configuration, or without it. */
 export const COMMAND_LINE = {
-  home: setting(anyText, { description: 'The folder with everything that must survive', defaultText: '`~/.holdfast`' }),
+  home: setting(anyText, {
+    description: 'The folder for everything that must survive a restart',
+    defaultText: '`~/.holdfast`',
+  }),
   api_key: setting(anyText, {
     description: "The server's own key; a public address needs 32 characters or more",
-    defaultText: 'made at the first start, kept in `api-key` of the home',
+    defaultText: 'created at the first start and stored in `api-key` in the home',
   }),
   host: setting(anyText, {
     variable: 'HOST',
@@ -44,12 +47,12 @@ export const COMMAND_LINE = {
     description: 'The port the server listens on, 0 for any free one; `--port` wins',
     default: DEFAULT_PORT,
   }),
-  debug: setting(oneOf(['1']), { description: '`1` shows where a bug of Holdfast happened' }),
+  debug: setting(oneOf(['1']), { description: '`1` prints stack traces of internal errors' }),
 }
 
 const A_WEEK_IN_MINUTES = 7 * 24 * 60
 
-/** Environment only: what differs between the processes of one installation. */
+/** Environment only: settings that may differ between the processes of one installation. */
 export const PROCESS = {
   database_url: setting(postgresUrl, {
     variable: 'DATABASE_URL',
@@ -60,7 +63,10 @@ export const PROCESS = {
     description: 'Whether commits survive a power cut (`strict`) or only the death of the process (`relaxed`)',
     default: 'strict',
   }),
-  max_running_turns: setting(wholeNumber(1, 10_000), { description: 'Turns at once in one process', default: 64 }),
+  max_running_turns: setting(wholeNumber(1, 10_000), {
+    description: 'Turns that run at once in one process',
+    default: 64,
+  }),
   max_steps: setting(wholeNumber(1, 10_000), { description: 'Model answers in one run', default: 50 }),
   max_run_minutes: setting(numberUpTo(A_WEEK_IN_MINUTES), {
     description: 'Working time of one run',
@@ -78,16 +84,16 @@ export const PROCESS = {
     default: 7,
   }),
   cache_entries: setting(wholeNumber(0, 1_000_000), {
-    description: 'Conversations kept in memory between their turns; 0: everything is read again',
+    description: 'Conversations cached in memory between their turns; 0 turns the cache off',
     default: 128,
   }),
   cache_mb: setting(numberUpTo(1_000_000), {
-    description: 'The memory they may take',
+    description: 'The memory limit of that cache',
     unit: 'MB',
-    defaultText: 'a tenth of what the process may use',
+    defaultText: 'a tenth of the memory available to the process',
   }),
   cache_idle_minutes: setting(numberUpTo(A_WEEK_IN_MINUTES), {
-    description: 'How long one is kept without a turn',
+    description: 'How long a conversation without a turn stays cached',
     unit: 'minutes',
     default: 60,
   }),
@@ -96,21 +102,21 @@ export const PROCESS = {
 /** The top level of config.yaml. */
 export const GENERAL = {
   model: setting(modelHandle, {
-    description: 'The model of agents that name none',
+    description: 'The model of agents that do not name one',
     default: DEFAULT_MODEL,
   }),
   fallback: setting(listOf(modelHandle), {
-    description: 'The fallback chain of agents that have none of their own',
+    description: 'The fallback (failover) chain of agents without their own',
     default: [],
     defaultText: 'no fallback',
   }),
   embedding: setting(modelHandle, {
-    description: 'The embedding model of agents that name none',
-    defaultText: 'none: search goes by words',
+    description: 'The embedding model of agents that do not name one',
+    defaultText: 'none: search by words only',
   }),
   embed_messages: setting(trueOrFalse, {
     description:
-      'Whether messages are handed to the embedding model too, and not only what agents keep; never without `embedding`. ' +
+      'Whether messages are embedded too, and not only passages; needs `embedding`. ' +
       'Each message takes about 2 KB of the database',
     default: true,
   }),
@@ -123,7 +129,7 @@ export const PROVIDER = {
   base_url: setting(httpUrl, { description: 'Where requests go', defaultText: "the vendor's address" }),
   dialect: setting(oneOf(DIALECTS), {
     description: 'The protocol of the server',
-    defaultText: "the vendor's; `openai-chat` for a server of your own",
+    defaultText: "the vendor's; `openai-chat` for your own server",
   }),
   timeout_ms: setting(wholeNumber(1, A_DAY_IN_MS), {
     description: 'How long the first byte of an answer may take',
@@ -131,22 +137,22 @@ export const PROVIDER = {
     defaultText: '120 s, and up to twice that for long prompts',
   }),
   stall_timeout_ms: setting(wholeNumber(1, A_DAY_IN_MS), {
-    description: 'How long an answer may be silent',
+    description: 'How long an answer may pause between bytes',
     unit: 'ms',
     defaultText: '60 s, and up to twice that for long prompts',
   }),
   strategy: setting(oneOf(POOL_STRATEGIES), {
-    description: 'Which credential of the pool is taken',
+    description: 'How the pool chooses a credential',
     defaultText: '`fill_first`',
   }),
   headers: setting(mapOf(headerText), { description: 'Headers sent with every request' }),
   windows: setting(mapOf(wholeNumber(1)), {
     description: 'Context windows by model',
     unit: 'tokens',
-    defaultText: 'the built-in table, or what the provider said when a request was too long',
+    defaultText: 'the built-in table, or the limit in a provider error about a request that was too long',
   }),
   aggregator: setting(trueOrFalse, {
-    description: '`true`: it pools and retries by itself, so its connections are not renewed before the chain goes on',
+    description: '`true`: the provider pools and retries itself, so failover does not renew its connections first',
     defaultText: '`true` for OpenRouter and Nous',
   }),
 }
@@ -155,27 +161,30 @@ const VENDOR_DEFAULT = "the vendor's"
 
 /** `providers.<name>.oauth` of config.yaml. */
 export const OAUTH = {
-  token_url: setting(anyText, { description: 'Where tokens are given out and renewed', defaultText: VENDOR_DEFAULT }),
+  token_url: setting(anyText, {
+    description: 'The token endpoint, for new tokens and refreshes',
+    defaultText: VENDOR_DEFAULT,
+  }),
   device_code_url: setting(anyText, {
-    description: 'Where a login with a code begins (RFC 8628)',
+    description: 'The device authorization endpoint (RFC 8628)',
     defaultText: VENDOR_DEFAULT,
   }),
   exchange_url: setting(anyText, {
-    description: 'Where a long-lived token is changed for a short-lived one (Copilot)',
+    description: 'The endpoint that exchanges a long-lived token for a short-lived one (Copilot)',
     defaultText: VENDOR_DEFAULT,
   }),
   account_url: setting(anyText, {
-    description: 'Says whether the account is paid up (Nous)',
+    description: 'The endpoint that reports whether the account is paid up (Nous)',
     defaultText: VENDOR_DEFAULT,
   }),
-  client_id: setting(anyText, { description: 'The client that asks for tokens', defaultText: VENDOR_DEFAULT }),
-  scope: setting(anyText, { description: 'The scope that is asked for', defaultText: VENDOR_DEFAULT }),
+  client_id: setting(anyText, { description: 'The OAuth client id', defaultText: VENDOR_DEFAULT }),
+  scope: setting(anyText, { description: 'The requested OAuth scope', defaultText: VENDOR_DEFAULT }),
 }
 
 /** `limits` of config.yaml. */
 export const LIMITS = {
   body_bytes: setting(wholeNumber(1_024, 1_073_741_824), {
-    description: 'The body of a request',
+    description: 'The size of a request body',
     unit: 'bytes',
     default: DEFAULT_LIMITS.bodyBytes,
   }),
@@ -188,12 +197,12 @@ export const LIMITS = {
     default: DEFAULT_LIMITS.connections,
   }),
   headers_ms: setting(wholeNumber(100, 600_000), {
-    description: 'The time for the headers of a request to arrive',
+    description: 'How long the headers of a request may take to arrive',
     unit: 'ms',
     default: DEFAULT_LIMITS.headersMs,
   }),
   request_ms: setting(wholeNumber(100, 3_600_000), {
-    description: 'The time for a whole request to arrive',
+    description: 'How long a whole request may take to arrive',
     unit: 'ms',
     default: DEFAULT_LIMITS.requestMs,
   }),
@@ -202,30 +211,30 @@ export const LIMITS = {
     default: DEFAULT_LIMITS.refusalsPerMinute,
   }),
   requests_per_second: setting(wholeNumber(0, 1_000_000), {
-    description: 'Requests of a key, on average; 0 for any number',
+    description: 'Requests per key, on average; 0 for any number',
     default: DEFAULT_LIMITS.requestsPerSecond,
   }),
   open_requests_per_key: setting(wholeNumber(0, 1_000_000), {
-    description: 'Requests and streams a key holds open; 0 for any number',
+    description: 'Open requests and streams per key; 0 for any number',
     default: DEFAULT_LIMITS.openRequestsPerKey,
   }),
   turns_per_key: setting(wholeNumber(0, 10_000), {
-    description: 'Running turns a key may have started; 0 for any number',
+    description: 'Running turns per key; 0 for any number',
     default: DEFAULT_LIMITS.turnsPerKey,
   }),
   turns_per_agent: setting(wholeNumber(0, 10_000), {
-    description: 'Running turns of an agent, for keys; 0 for any number',
+    description: 'Running turns per agent that keys have started; 0 for any number',
     default: DEFAULT_LIMITS.turnsPerAgent,
   }),
 }
 
 const A_TERABYTE_IN_MB = 1_048_576
 
-/** `workspaces` of config.yaml. Below the lower ends of its numbers nothing useful runs. */
+/** `workspaces` of config.yaml. Below the minimum values nothing useful runs. */
 export const WORKSPACES = {
   sandbox: setting(oneOf(CONTAINMENTS), {
     variable: 'HOLDFAST_SANDBOX',
-    description: 'What contains commands; `local` is no sandbox, and every command waits for approval',
+    description: 'How commands are contained; `local` is not a sandbox, and every command needs approval',
     default: 'bubblewrap',
   }),
   folder: setting(absolutePath, {
@@ -234,12 +243,12 @@ export const WORKSPACES = {
     defaultText: '`workspaces` in the home',
   }),
   disk_mb: setting(wholeNumber(16, A_TERABYTE_IN_MB), {
-    description: 'What a workspace may take on disk',
+    description: 'Disk space of a workspace',
     unit: 'MB',
     default: 1_024,
   }),
   memory_mb: setting(wholeNumber(128, A_TERABYTE_IN_MB), {
-    description: 'Memory for everything that runs in a workspace',
+    description: 'Memory of all processes of a workspace together',
     unit: 'MB',
     default: 1_024,
   }),

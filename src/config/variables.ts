@@ -5,13 +5,13 @@ import { type NamedSection, SECTIONS } from './sections.ts'
 /** An environment variable that is set, and the setting it is for. */
 export type Variable = { name: string; path: string[]; text: string; kind: Kind<unknown> }
 
-/** `HOLDFAST_<KEY>`, unless the setting has a name of its own; undefined where a variable cannot hold the value. */
+/** `HOLDFAST_<KEY>`, unless the setting names its variable; undefined if a variable cannot hold the value. */
 export function variableName({ section, variablePrefix }: NamedSection, key: string): string | undefined {
   const { kind, variable } = section[key]!
   return kind.fromText && (variable ?? `${variablePrefix}${key.toUpperCase()}`)
 }
 
-/** The variables that are set and not blank. `providers` are the names in config.yaml: a variable tells them in capitals only. */
+/** The variables that are set and not blank. `providers`: the names in config.yaml, in capitals in variables. */
 export function variablesIn(environment: Environment, providers: readonly string[]): Variable[] {
   return [...fixedVariables(environment), ...providerVariables(environment, providers)]
 }

@@ -7,64 +7,64 @@ import { waitForRun } from '../service/runs/watch-run.ts'
 import type { JobDeps, RunningJob } from './job.ts'
 import { newSingleFlight } from './single-flight.ts'
 
-/** From the first byte sent to the headers of the answer. */
+/** Timeout from the first byte sent to the headers of the response. */
 const ANSWER_MS = 10_000
-/** Well above that: no other process may claim a callback while an answer can still come. */
+/** Well above that: no other process may claim a callback while a response can still arrive. */
 const LEASE_MS = 30_000
-/** How often the store is asked for runs that ended elsewhere, were accepted before a restart, or whose sender died. */
+/** How often the job queries the store for runs that ended elsewhere or before a restart, or whose sender died. */
 const SWEEP_MS = 5_000
 /** Retries are due between sweeps; a tick costs a comparison. */
 const TICK_MS = 1_000
 const MAX_CONCURRENT = 8
-/** A stop lets requests that are being sent finish for this long. */
+/** Graceful shutdown: requests in flight may finish for this long. */
 const STOP_GRACE_MS = 2_000
 
-/** Delivers webhooks: calls the addresses that were given with runs, once those runs are over. */
+/** Delivers webhooks: sends a request to the callback URL of each run that has ended. */
 export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'unknownWorkspaces'>): RunningJob {
   const { outbound, callbacks, deps } = context
   const { store, clock, report } = deps
   const stopping = new AbortController()
-  const hurry = new AbortController()
+  const cutOff = new AbortController()
   const expected = new Set<RunId>()
   const sending = new Set<Promise<void>>()
   const flight = newSingleFlight(report)
-  let isAsked = false
-  let nextLookAt = clock.now() + SWEEP_MS
+  let isWoken = false
+  let nextCheckAt = clock.now() + SWEEP_MS
 
-  const stopListening = callbacks.onExpected(lookWhenOver)
+  const stopListening = callbacks.onExpected(wakeWhenOver)
   const stopTicking = clock.every(TICK_MS, () => {
-    if (isAsked || clock.now() >= nextLookAt) look()
+    if (isWoken || clock.now() >= nextCheckAt) wake()
   })
-  clock.soon(look)
+  clock.soon(wake)
 
-  function lookWhenOver(runId: RunId, organizationId: OrganizationId): void {
+  function wakeWhenOver(runId: RunId, organizationId: OrganizationId): void {
     if (expected.has(runId)) return
     expected.add(runId)
     waitForRun(runId, { ...context, organizationId }, stopping.signal)
-      .then(look)
-      // The next sweep finds the callback, if there still is one.
+      .then(wake)
+      // The next sweep finds the callback if it still exists.
       .catch(() => undefined)
       .finally(() => expected.delete(runId))
   }
 
-  function look(): void {
-    isAsked = true
-    flight.run('looking for callbacks', lookUntilDone)
+  function wake(): void {
+    isWoken = true
+    flight.run('sending callbacks', sendUntilIdle)
   }
 
-  async function lookUntilDone(): Promise<void> {
+  async function sendUntilIdle(): Promise<void> {
     let due: number | undefined
     try {
-      while (isAsked) {
-        isAsked = false
+      while (isWoken) {
+        isWoken = false
         due = await sendDue()
       }
     } finally {
-      nextLookAt = Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + SWEEP_MS)
+      nextCheckAt = Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + SWEEP_MS)
     }
   }
 
-  /** Starts to send what is due now; answers when the next callback will be. */
+  /** Starts to send the callbacks that are due and returns when the next one is. */
   async function sendDue(): Promise<number | undefined> {
     while (sending.size < MAX_CONCURRENT && !stopping.signal.aborted) {
       const due = await store.callbacks.nextDue()
@@ -74,7 +74,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
       if (!claimed) return undefined
       const sent = send(claimed).finally(() => {
         sending.delete(sent)
-        look()
+        wake()
       })
       sending.add(sent)
     }
@@ -88,14 +88,14 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
       const outcome = tried ? callbackOutcome(tried, { tries, now: clock.now() }) : TRIES_EXHAUSTED
       await store.callbacks.record(run.id, tries, outcome)
     } catch (fault) {
-      // The outcome is not recorded: the callback is sent again when the lease is over.
-      report(fault, `calling back for ${run.id}`)
+      // The outcome is not recorded, so the callback is sent again when the lease expires.
+      report(fault, `sending the callback of ${run.id}`)
     }
   }
 
   async function post({ run, url, trust, tries }: ClaimedCallback): Promise<CallbackTry> {
     const body = await callbackBody(await showRun(run.id, { ...context, organizationId: run.organizationId }))
-    const signal = AbortSignal.any([hurry.signal, AbortSignal.timeout(ANSWER_MS)])
+    const signal = AbortSignal.any([cutOff.signal, AbortSignal.timeout(ANSWER_MS)])
     return toCallbackTry(
       outbound.fetch[trust](url, { method: 'POST', headers: headersFor(run.id, tries), body, signal }),
     )
@@ -108,7 +108,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
       stopping.abort()
       const allSent = new AbortController()
       const late = clock.sleep(STOP_GRACE_MS, allSent.signal)
-      void late.then(() => hurry.abort(new Error('the server was stopped')))
+      void late.then(() => cutOff.abort(new Error('the server was stopped')))
       await flight.stop()
       await Promise.all(sending)
       allSent.abort()
@@ -116,7 +116,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
   }
 }
 
-/** Every try has the same delivery id: by it a receiver recognizes a repetition. */
+/** Every retry has the same delivery id, so that the receiver recognizes duplicates. */
 const headersFor = (runId: RunId, tries: number): Record<string, string> => ({
   'content-type': 'application/json',
   'user-agent': 'holdfast',
@@ -124,10 +124,10 @@ const headersFor = (runId: RunId, tries: number): Record<string, string> => ({
   'x-holdfast-attempt': String(tries),
 })
 
-async function toCallbackTry(asked: Promise<Response>): Promise<CallbackTry> {
+async function toCallbackTry(request: Promise<Response>): Promise<CallbackTry> {
   try {
-    const response = await asked
-    // Only the status counts; the connection is not kept busy with the rest.
+    const response = await request
+    // Only the status matters: the body is not read.
     await response.body?.cancel()
     return { type: 'answered', statusCode: response.status }
   } catch (fault) {

@@ -16,46 +16,46 @@ type TextEmbedderDeps = {
 }
 
 type TextEmbedder = {
-  /** Embeds what waits, until nothing does that could be embedded now. */
+  /** Embeds waiting texts until none is left that can be embedded now. */
   work(signal: AbortSignal): Promise<void>
 }
 
 const PAGE = 64
 const MAX_PAGES = 20
-/** Of one text: models take about 8,000 tokens, and the beginning says what it is about. */
+/** Of one text: models accept about 8,000 tokens, and the beginning says what it is about. */
 const MAX_CHARACTERS = 16_000
-/** For scripts of which a sign is a token or two. */
+/** The second try after a refusal, for scripts in which one character is a token or two. */
 const RETRY_CHARACTERS = 3_000
-/** Vectors of a model that is not asked for any more, and texts committed out of order, are looked for so often. */
+/** Interval for dropping vectors of models no longer in use, and for finding texts committed out of order. */
 const REVIEW_EVERY_MS = 10 * 60_000
 const FIRST_BACKOFF_MS = 5_000
 const MAX_BACKOFF_MS = 10 * 60_000
 
-/** The text itself is what is refused: another time would not help. */
+/** The provider refuses the text itself, so a retry would not help. */
 const TEXT_FAILURES: ReadonlySet<FailureKind> = new Set([
   ...(['context-overflow', 'payload-too-large', 'invalid-request', 'content-refused'] as const),
 ])
 
-/** Gives texts their vectors, behind everything else: they are found by their words from the moment they are kept. */
+/** Computes the vectors of texts in the background: keyword search finds the texts from their commit on. */
 export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbedderDeps): TextEmbedder {
-  const resting = new Map<string, { until: number; restMs: number }>()
+  const backoffs = new Map<string, { until: number; backoffMs: number }>()
   let doneUpTo = 0
   let reviewAt = 0
 
   async function work(signal: AbortSignal): Promise<void> {
     if (clock.now() >= reviewAt) await review()
     let after = doneUpTo
-    let passedOver: number | undefined
+    let firstSkipped: number | undefined
     for (let page = 0; page < MAX_PAGES && !signal.aborted; page++) {
       const waiting = await vectors.waiting(after, PAGE)
       for (const { target, texts } of await byTarget(waiting)) {
-        const isKept = target === undefined || (!isResting(target) && (await embedAll(target, texts, signal)))
-        if (!isKept) passedOver ??= texts[0]!.number - 1
+        const isDone = target === undefined || (!isBackingOff(target) && (await embedAll(target, texts, signal)))
+        if (!isDone) firstSkipped ??= texts[0]!.number - 1
       }
       after = waiting.at(-1)?.number ?? after
       if (waiting.length < PAGE) break
     }
-    doneUpTo = passedOver ?? after
+    doneUpTo = firstSkipped ?? after
   }
 
   async function review(): Promise<void> {
@@ -83,21 +83,21 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
     return groups.values()
   }
 
-  const isResting = (target: Target): boolean => (resting.get(handleOf(target))?.until ?? 0) > clock.now()
+  const isBackingOff = (target: Target): boolean => (backoffs.get(handleOf(target))?.until ?? 0) > clock.now()
 
-  function rest(target: Target, { retryAfterMs }: Failure): void {
-    const before = resting.get(handleOf(target))?.restMs ?? FIRST_BACKOFF_MS / 2
-    const restMs = Math.min(MAX_BACKOFF_MS, Math.max(before * 2, retryAfterMs ?? 0))
-    resting.set(handleOf(target), { until: clock.now() + restMs, restMs })
+  function backOff(target: Target, { retryAfterMs }: Failure): void {
+    const before = backoffs.get(handleOf(target))?.backoffMs ?? FIRST_BACKOFF_MS / 2
+    const backoffMs = Math.min(MAX_BACKOFF_MS, Math.max(before * 2, retryAfterMs ?? 0))
+    backoffs.set(handleOf(target), { until: clock.now() + backoffMs, backoffMs })
   }
 
-  /** False: some still wait. */
+  /** False: some texts are not embedded yet. */
   async function embedAll(target: Target, waiting: WaitingText[], signal: AbortSignal): Promise<boolean> {
     const model = handleOf(target)
     const texts = waiting.map(({ text }) => text.slice(0, MAX_CHARACTERS).toWellFormed())
     const answer = await embeddings.embedder.embed(target, texts, { purpose: 'storage', signal })
     if (answer.type === 'vectors') {
-      resting.delete(model)
+      backoffs.delete(model)
       const results = waiting.map(
         ({ number, agentId }, index): NewVector => ({
           number,
@@ -111,11 +111,11 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
     }
     const { failure } = answer
     if (!TEXT_FAILURES.has(failure.kind)) {
-      if (!signal.aborted) rest(target, failure)
+      if (!signal.aborted) backOff(target, failure)
       return false
     }
     if (waiting.length > 1) {
-      // One of them is at fault: alone, it is refused alone.
+      // One of the texts is refused: sent one by one, only that one fails.
       for (const text of waiting) if (!(await embedAll(target, [text], signal))) return false
       return true
     }

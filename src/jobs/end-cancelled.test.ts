@@ -15,7 +15,7 @@ const CASES: Case[] = [
   { what: 'a foreground process of a failed run', status: 'failed', background: false, ends: true },
   { what: 'a foreground process of a running run', status: 'running', background: false, ends: false },
   {
-    what: 'a process of a run that waits for a person',
+    what: 'a process of a run that waits for approval',
     status: 'completed',
     waiting: true,
     background: false,
@@ -27,7 +27,7 @@ const CASES: Case[] = [
 ]
 
 for (const { what, status, waiting = false, background, age = 0, ends } of CASES)
-  test(`${what} ${ends ? 'ends' : 'goes on'}`, () => {
+  test(`${what} ${ends ? 'is ended' : 'keeps running'}`, () => {
     const run = status && { status, waiting }
     assert.equal(shouldEnd({ background, startedAt: 0 }, { run, now: age }), ends)
   })

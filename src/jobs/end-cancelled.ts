@@ -17,8 +17,8 @@ export async function endProcessesOfRun(runId: RunId, { deps, workspaces }: EndC
 }
 
 /**
- * Ends every process of a workspace whose run was cancelled while no server looked after it, and foreground commands
- * whose run is over: no call waits for them any more.
+ * Ends every process of a workspace whose run was cancelled while no server was running, and foreground commands whose
+ * run is over: no call waits for them.
  */
 export async function endFinishedProcesses(
   conversationId: ConversationId,
@@ -34,7 +34,7 @@ export async function endFinishedProcesses(
   })
 }
 
-/** A workspace that was removed meanwhile has no processes left. */
+/** A workspace that was removed in the meantime has no processes left. */
 async function unlessGone(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -43,7 +43,7 @@ async function unlessGone(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The longest a call waits for its command; for commands that were started by hand and have no run. */
+/** The longest that a call waits for its command; applies to commands without a stored run. */
 const LONGEST_WAIT_MS = 24 * 3_600_000
 
 export function shouldEnd(
@@ -55,7 +55,7 @@ export function shouldEnd(
   return run ? isSettled(run) : now - startedAt > LONGEST_WAIT_MS
 }
 
-/** The workspace, unless it is asleep: nothing runs in it then, and asking would wake it. */
+/** The workspace, unless it is asleep: nothing runs in it then, and a request would wake it. */
 async function findAwakeWorkspace(
   conversationId: ConversationId,
   { find, peek }: EndCancelledDeps['workspaces'],

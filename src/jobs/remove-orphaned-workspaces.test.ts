@@ -22,17 +22,17 @@ async function sweep(list: ConversationId[], unheardOf: UnknownWorkspacesPolicy)
   return { removed, staying }
 }
 
-test('the workspace of a deleted conversation goes, that of a living one stays', async () => {
+test('the workspace of a deleted conversation is removed, that of an existing one stays', async () => {
   for (const policy of ['remove', 'remove-if-others-are-known', 'keep'] as const)
     assert.deepEqual(await sweep([HERE, DELETED], policy), { removed: [DELETED], staying: [HERE] })
 })
 
-test('one that the database never heard of goes where that database is surely its own', async () => {
+test('a workspace that the database does not know is removed if the database is certainly its own', async () => {
   assert.deepEqual((await sweep([STRANGE], 'remove')).removed, [STRANGE])
   assert.deepEqual((await sweep([HERE, STRANGE], 'remove-if-others-are-known')).removed, [STRANGE])
 })
 
-test('with a database that knows none of them, or a folder that others share, nothing is thrown away', async () => {
+test('nothing is removed if the database knows none of the workspaces, or if servers share the folder', async () => {
   assert.deepEqual((await sweep([STRANGE], 'remove-if-others-are-known')).removed, [])
   assert.deepEqual((await sweep([HERE, STRANGE], 'keep')).removed, [])
 })

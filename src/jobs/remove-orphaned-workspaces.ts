@@ -9,12 +9,12 @@ type RemoveOrphanedWorkspacesDeps = {
 }
 
 /**
- * What becomes of a workspace whose conversation this database has never heard of. It may have gone with its agent; or this
- * is the wrong database, or a folder that servers share, and then it is in use elsewhere.
+ * What to do with a workspace whose conversation is not in the database. It may have been deleted with its agent; or
+ * the database is the wrong one, or servers share the folder, and then the workspace is in use elsewhere.
  */
 export type UnknownWorkspacesPolicy = 'remove' | 'remove-if-others-are-known' | 'keep'
 
-/** Removes workspaces of conversations that were deleted while no process could remove them. Answers with those that stay. */
+/** Removes workspaces of conversations that were deleted while no process could remove them. Returns the others. */
 export async function removeOrphanedWorkspaces({
   store,
   workspaces,
@@ -22,13 +22,13 @@ export async function removeOrphanedWorkspaces({
 }: RemoveOrphanedWorkspacesDeps): Promise<ConversationId[]> {
   const staying: ConversationId[] = []
   const deleted: ConversationId[] = []
-  const unheardOf: ConversationId[] = []
+  const unknown: ConversationId[] = []
   for (const id of await workspaces.list()) {
-    const whose = await store.conversations.getAnywhere(id)
-    const kind = !whose ? unheardOf : whose.isDeleted ? deleted : staying
-    kind.push(id)
+    const conversation = await store.conversations.getAnywhere(id)
+    const group = !conversation ? unknown : conversation.isDeleted ? deleted : staying
+    group.push(id)
   }
-  const areGone = policy === 'remove' || (policy !== 'keep' && staying.length + deleted.length > 0)
-  for (const id of [...deleted, ...(areGone ? unheardOf : [])]) await workspaces.remove(id)
+  const removeUnknown = policy === 'remove' || (policy !== 'keep' && staying.length + deleted.length > 0)
+  for (const id of [...deleted, ...(removeUnknown ? unknown : [])]) await workspaces.remove(id)
   return staying
 }

@@ -9,7 +9,7 @@ const NO_EMBEDDER: Embedder = {
   embed: async () => ({ type: 'vectors', vectors: [] }),
 }
 
-/** A clock whose ticks are told by the test, and a store that counts how often it is asked to index. */
+/** An indexer with a clock that the test ticks, and a store that counts its calls. */
 function searchIndexerFixture(catchUp: () => Promise<'done' | 'more'>) {
   const faults: unknown[] = []
   let tick = () => {}
@@ -28,7 +28,7 @@ function searchIndexerFixture(catchUp: () => Promise<'done' | 'more'>) {
       }
     },
   }
-  const emptyShelf = {
+  const emptyVectors = {
     models: async () => [],
     waiting: async () => {
       looks += 1
@@ -41,18 +41,18 @@ function searchIndexerFixture(catchUp: () => Promise<'done' | 'more'>) {
         calls += 1
         return catchUp()
       },
-      vectors: emptyShelf,
+      vectors: emptyVectors,
     },
-    passages: { vectors: emptyShelf },
+    passages: { vectors: emptyVectors },
   }
   const context = {
     deps: { store, clock, report: (fault: unknown) => void faults.push(fault) },
     engine: { dispatcher: { running: () => Array.from({ length: turns }) } },
     embeddings: { embedder: NO_EMBEDDER, messages: true },
   }
-  const keeping = startSearchIndexer({ context: context as never })
+  const indexer = startSearchIndexer({ context: context as never })
   return {
-    keeping,
+    indexer,
     faults,
     calls: () => calls,
     looks: () => looks,
@@ -69,27 +69,27 @@ function searchIndexerFixture(catchUp: () => Promise<'done' | 'more'>) {
   }
 }
 
-test('nothing is indexed in the first moments, then now and then, and while turns run hardly ever', async () => {
-  const { keeping, ticks, calls, looks, isTicking, setTurns } = searchIndexerFixture(async () => 'done')
+test('indexing starts after a delay, then repeats at intervals, which are longer while turns run', async () => {
+  const { indexer, ticks, calls, looks, isTicking, setTurns } = searchIndexerFixture(async () => 'done')
   await ticks(1)
   assert.equal(calls() + looks(), 0)
   await ticks(50)
-  assert.equal(looks(), 100, 'passages and messages that wait for their vectors are looked for each time')
+  assert.equal(looks(), 100, 'each tick looks for passages and for messages without vectors')
   const idle = calls()
   assert.ok(idle >= 9 && idle <= 11, String(idle))
   setTurns(1)
   await ticks(60)
   assert.ok(calls() - idle <= 3, String(calls() - idle))
-  await keeping.stop()
+  await indexer.stop()
   assert.equal(isTicking(), false)
   const stopped = calls()
   await ticks(50)
   assert.equal(calls(), stopped)
 })
 
-test('a store that is away is reported once and asked again', async () => {
+test('a store that is unavailable is reported once and retried', async () => {
   let isAway = true
-  const { keeping, ticks, calls, faults } = searchIndexerFixture(async () => {
+  const { indexer, ticks, calls, faults } = searchIndexerFixture(async () => {
     if (isAway) throw new Error('away')
     return 'done'
   })
@@ -100,6 +100,6 @@ test('a store that is away is reported once and asked again', async () => {
   await ticks(10)
   isAway = true
   await ticks(10)
-  assert.equal(faults.length, 2, 'what was well in between is news')
-  await keeping.stop()
+  assert.equal(faults.length, 2, 'a failure after a success is reported again')
+  await indexer.stop()
 })

@@ -4,9 +4,9 @@ import type { JobDeps, RunningJob } from './job.ts'
 import { newSingleFlight } from './single-flight.ts'
 
 const TICK_MS = 2_000
-/** A command that ends within a moment is spared the work. */
+/** A short command ends before the work starts. */
 const TICKS_BEFORE_FIRST = 2
-/** Rarely, since a search indexes what it needs by itself; while turns run, more rarely still. */
+/** Rarely, because a search indexes what it needs itself; even more rarely while turns run. */
 const INDEXING_TICKS = { idle: 5, busy: 30 }
 /** The length of one piece of indexing, and of the pause after it. */
 const INDEXING_MS = 50
@@ -17,8 +17,10 @@ export function startSearchIndexer({ context }: Pick<JobDeps, 'context'>): Runni
   const { store, clock, report } = deps
   const stopping = new AbortController()
   const flight = newSingleFlight(report)
-  const shelves = embeddings.messages ? [store.passages.vectors, store.messageSearch.vectors] : [store.passages.vectors]
-  const embedding = shelves.map((vectors) => newTextEmbedder({ vectors, agents: store.agents, embeddings, clock }))
+  const vectorStores = embeddings.messages
+    ? [store.passages.vectors, store.messageSearch.vectors]
+    : [store.passages.vectors]
+  const embedders = vectorStores.map((vectors) => newTextEmbedder({ vectors, agents: store.agents, embeddings, clock }))
   let ticks = -TICKS_BEFORE_FIRST
 
   const stopTicking = clock.every(TICK_MS, () => {
@@ -30,7 +32,7 @@ export function startSearchIndexer({ context }: Pick<JobDeps, 'context'>): Runni
   })
 
   async function embed(): Promise<void> {
-    for (const one of embedding) await one.work(stopping.signal)
+    for (const one of embedders) await one.work(stopping.signal)
   }
 
   async function index(): Promise<void> {

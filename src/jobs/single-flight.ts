@@ -1,13 +1,13 @@
 type SingleFlight = {
   /** Starts the work unless work of that name is still running. */
   run(name: string, work: () => Promise<void>): void
-  /** Starts nothing more, and resolves when what runs has ended. */
+  /** Starts no more work, and resolves when the running work has ended. */
   stop(): Promise<void>
 }
 
 /**
- * Work that a job repeats. A fault is reported once under its name and again only after the work has succeeded: a store
- * that is away would fill the log otherwise.
+ * Repeated work of a job. A failure is reported once, and again only after a success: otherwise a store that is
+ * unavailable would fill the log.
  */
 export function newSingleFlight(report: (fault: unknown, where: string) => void): SingleFlight {
   const running = new Map<string, Promise<void>>()

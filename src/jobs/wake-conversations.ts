@@ -6,26 +6,26 @@ import type { ServiceContext } from '../service/service-context.ts'
 type WakeUpDeps = { context: ServiceContext; workspaces: Pick<Workspaces, 'find' | 'processWatches'> }
 
 type WakeUps = {
-  /** Starts to watch every awaited process that this process does not watch yet. */
+  /** Starts to watch every awaited process that is not watched yet. */
   look(): Promise<void>
   stop(): Promise<void>
 }
 
-/** How long one that could not be told is left alone: the queue is full, or the conversation waits for a person. */
+/** Delay before a retry, if the queue is full or the conversation waits for approval. */
 const RETRY_DELAY_MS = 10_000
-/** What a turn that hears of an end needs to say that it has. */
+/** Time for a turn that waits for the process itself to see its end and remove the watch. */
 const NOTICE_GRACE_MS = 500
 
 /**
- * Starts a turn in a conversation when a process ends that it wants to be told of. The note on disk makes it sure, the key
- * of the message makes it once: after a crash between sending and removing the note, the second message is the first.
+ * Starts a turn in a conversation when a process ends that the conversation watches. The watch on disk guarantees
+ * delivery; the idempotency key prevents a second message after a crash between sending and removing the watch.
  */
 export function newWakeUps({ context, workspaces }: WakeUpDeps): WakeUps {
   const { clock, report } = context.deps
   const stopping = new AbortController()
   const watched = new Map<string, Promise<void>>()
   const notBefore = new Map<string, number>()
-  const told = new Set<string>()
+  const failing = new Set<string>()
 
   async function follow(awaited: WatchedProcess): Promise<'over' | 'later'> {
     const workspace = await workspaces.find(awaited.conversationId)
@@ -34,9 +34,9 @@ export function newWakeUps({ context, workspaces }: WakeUpDeps): WakeUps {
     if (!found) return wake(awaited, { text: unknownEndText(awaited), context })
     const process = found.ending ? found : await workspace.wait(awaited.processId, stopping.signal)
     if (!process.ending) return 'later'
-    // A person stopped it: waking the conversation for it would be the opposite of what they wanted.
+    // The user cancelled it, so the conversation must not be woken for it.
     if (process.ending.type === 'killed' && process.ending.why === 'cancelled') return 'over'
-    // A turn that waits for it hears of its end now, and removes the note.
+    // A turn that waits for the process sees its end now, and removes the watch.
     await clock.sleep(NOTICE_GRACE_MS, stopping.signal)
     if (stopping.signal.aborted) return 'later'
     const isAwaited = (await workspaces.processWatches.list()).some((one) => keyOf(one) === keyOf(awaited))
@@ -49,11 +49,12 @@ export function newWakeUps({ context, workspaces }: WakeUpDeps): WakeUps {
       const result = await follow(awaited)
       if (result === 'over') await workspaces.processWatches.remove(awaited)
       else notBefore.set(key, clock.monotonic() + RETRY_DELAY_MS)
-      told.delete(key)
+      failing.delete(key)
     } catch (fault) {
-      // Said once: it is tried again and again.
-      if (!told.has(key) && !stopping.signal.aborted) report(fault, `telling ${awaited.conversationId} of an end`)
-      told.add(key)
+      // Reported once: it is retried until it succeeds.
+      if (!failing.has(key) && !stopping.signal.aborted)
+        report(fault, `notifying ${awaited.conversationId} of an ended process`)
+      failing.add(key)
       notBefore.set(key, clock.monotonic() + RETRY_DELAY_MS)
     }
   }
@@ -80,10 +81,10 @@ export function newWakeUps({ context, workspaces }: WakeUpDeps): WakeUps {
 
 const keyOf = ({ conversationId, processId }: WatchedProcess): string => `wake-${processId}-${conversationId}`
 
-/** What becomes of the note when the message is refused. A refusal that is not listed is a fault. */
+/** What to do with the watch when the message is refused. A refusal that is not listed is a fault. */
 const AFTER_REFUSAL: Partial<Record<ProblemKind, 'over' | 'later'>> = {
   'not-found': 'over',
-  // It was sent before, in other words.
+  // It was sent before, with another text.
   conflict: 'over',
   busy: 'later',
   'queue-full': 'later',
@@ -96,10 +97,10 @@ async function wake(
 ): Promise<'over' | 'later'> {
   const { conversations, agents } = context.deps.store
   const { conversationId } = awaited
-  const whose = await conversations.getAnywhere(conversationId)
-  if (!whose || whose.isDeleted) return 'over'
-  const { organizationId } = whose
-  const agent = await agents.get(organizationId, whose.agentId)
+  const conversation = await conversations.getAnywhere(conversationId)
+  if (!conversation || conversation.isDeleted) return 'over'
+  const { organizationId } = conversation
+  const agent = await agents.get(organizationId, conversation.agentId)
   if (!agent) return 'over'
   try {
     const inputs = [{ role: 'system' as const, content: [{ type: 'text' as const, text }] }]
@@ -119,13 +120,13 @@ const unknownEndText = ({ processId }: WatchedProcess): string =>
 const OUTPUT_TAIL_BYTES = 2_000
 const MAX_SHOWN_COMMAND = 200
 
-/** The same words however often they are found: nothing in them depends on when they are told. */
+/** Deterministic: the text does not depend on when it is sent, so a repeated message has the same digest. */
 async function processEndText(workspace: Workspace, process: ProcessState): Promise<string> {
   const { processId, command, startedAt, endedAt = startedAt, ending } = process
   const { text, total } = await workspace.output(processId, { last: OUTPUT_TAIL_BYTES })
   const shown = command.length > MAX_SHOWN_COMMAND ? `${command.slice(0, MAX_SHOWN_COMMAND)}…` : command
   const how = `ended after ${Math.round((endedAt - startedAt) / 1_000)} s: ${ending ? describeEnding(ending) : 'unknown'}`
-  // The output of a command is not trusted: it is marked as output, and cannot end the mark.
+  // Untrusted output: wrapped in a tag that it cannot close.
   const marked = `<output>\n${text.replaceAll('</output', '<\\/output').trimEnd()}\n</output>`
   const output =
     text.trim() === ''

@@ -6,14 +6,14 @@ import { newSingleFlight } from './single-flight.ts'
 import { newWakeUps } from './wake-conversations.ts'
 
 const TICK_MS = 1_000
-/** Rarely: a sweep is for what a crash left behind, and it keeps the workspaces it inspects awake. */
+/** Rarely: a sweep cleans up after crashes, and it resets the sleep timer of the workspaces it inspects. */
 const TICKS_BETWEEN_SWEEPS = 600
-/** A command that ends within a moment is spared the sweep. */
+/** A short command ends before the first sweep. */
 const TICKS_BEFORE_FIRST_SWEEP = 2
 
 /**
- * Looks after workspaces outside of turns: wakes conversations when an awaited process ends, ends the processes of
- * cancelled runs, and removes workspaces whose conversation is deleted. The next process finds what this one leaves.
+ * Maintains workspaces outside of turns: wakes conversations when an awaited process ends, ends the processes of
+ * cancelled runs, and removes workspaces whose conversation is deleted. After a crash the next process continues.
  */
 export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDeps, 'callbackBody'>): RunningJob {
   const { deps, workspaces, commits } = context
@@ -33,7 +33,7 @@ export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDe
   const stopTicking = deps.clock.every(TICK_MS, () => {
     flight.run('waking conversations', wakeUps.look)
     if (cancelled.size > 0) flight.run(ENDING, endCancelled)
-    if (ticks % TICKS_BETWEEN_SWEEPS === 0) flight.run('looking after workspaces', sweep)
+    if (ticks % TICKS_BETWEEN_SWEEPS === 0) flight.run('sweeping workspaces', sweep)
     ticks += 1
   })
 
@@ -49,7 +49,7 @@ export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDe
     await eachOf(staying, (id) => endFinishedProcesses(id, { deps, workspaces }))
   }
 
-  /** A failure of one does not keep the others waiting. */
+  /** One failure does not stop the others. */
   async function eachOf<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
     const faults: unknown[] = []
     for (const one of list) {

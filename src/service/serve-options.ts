@@ -1,13 +1,13 @@
 import type { ServiceContext } from './service-context.ts'
 
-/** How a home is to be served: `holdfast serve` says it, the server carries it out. */
+/** What `holdfast serve` passes to the server. */
 export type ServeOptions = {
   context: ServiceContext
   home: string
   host: string
   port: number
   version: string
-  /** The key of the environment; without it the home's own. */
+  /** HOLDFAST_API_KEY; without it the server uses the key file of the home. */
   environmentKey?: string
   report(fault: unknown, where: string): void
   log?(line: string): void

@@ -15,24 +15,24 @@ import type { Workspaces } from '../ports/workspaces.ts'
 import type { ExpectedCallbacks } from './messages/expected-callbacks.ts'
 import type { TurnOwners } from './messages/turn-owners.ts'
 
-/** What a request may ask for when it does not say. */
+/** Settings of a run that its request leaves out. */
 type RunDefaults = {
   maxSteps: number
   maxDurationMs: number
   approvalTtlMs: number
-  /** The model of agents that name none. */
+  /** The model of agents that do not name one. */
   model: TargetHandle
-  /** The chain of agents that have none of their own. */
+  /** The failover chain of agents without their own. */
   fallback?: TargetHandle[]
 }
 
-/** What every verb is handed. Each entrance (CLI, HTTP, an embedding program) has one and calls verbs with it. */
+/** The context of every verb. Each entrance (CLI, HTTP, an embedding program) has one and passes it to the verbs. */
 export type ServiceContext = {
   deps: EngineDeps
-  /** Absent in a guest, which reads, cancels and answers approvals while another process owns the home. */
+  /** Absent in a guest: a process that reads, cancels and answers approvals while another process owns the home. */
   engine?: Engine
   snapshot: SnapshotReader
-  /** The credentials of this home, as people manage them. */
+  /** Manages the credentials of this home. */
   credentialAdmin: CredentialAdmin
   directory: ProviderDirectory
   /** The key file of the home. */
@@ -45,7 +45,7 @@ export type ServiceContext = {
   callbacks: ExpectedCallbacks
   defaults: RunDefaults
   organizationId: OrganizationId
-  /** Who asks: the server puts the owner of the request's key here. */
+  /** The authenticated caller: the server sets it from the key of the request. */
   caller: Caller
   limits: Limits
   turnOwners: TurnOwners

@@ -75,9 +75,9 @@ describe('holdfast auth', { concurrency: 4 }, () => {
       /^2 .*A key must be one word/,
     )
     assert.match(await output(['add', 'openai', '--key-stdin', '--device']), /^2 .*Choose one of/)
-    assert.match(await output(['add', 'openai', '--device']), /^2 .*no login with a code/)
-    assert.match(await output(['add', 'nous', '--token-stdin'], 'no json'), /^2 .*no JSON/)
-    assert.match(await output(['refresh', 'nobody']), /^3 .*has anything to renew/)
+    assert.match(await output(['add', 'openai', '--device']), /^2 .*openai has no device-code login/)
+    assert.match(await output(['add', 'nous', '--token-stdin'], 'no json'), /^2 .*must be a JSON object/)
+    assert.match(await output(['refresh', 'nobody']), /^3 .*There is no provider or credential "nobody" to refresh/)
     assert.match(await output(['remove', 'nobody', '--yes']), /^3 .*There is no credential "nobody"/)
   })
 

@@ -46,7 +46,7 @@ describe('holdfast providers', { concurrency: 4 }, () => {
 
     const refused = await fixture.run('providers', 'test', 'openai')
     assert.equal(refused.code, 20)
-    assert.match(refused.stdout, /cooling-down.*\n.*every credential of openai rests until/)
+    assert.match(refused.stdout, /cooling-down.*\n.*every credential of openai is cooling down until/)
     const cleared = await fixture.run('providers', 'clear', 'openai')
     assert.match(cleared.stdout, /^OPENAI_API_KEY can be used again; its cooldown would have lasted until \d{4}-/)
     fixture.simulator.script()
@@ -89,7 +89,7 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     assert.equal(keyless.code, 20)
     assert.match(
       keyless.stdout,
-      /it has no key; nobody was asked\n {2}Set OPENAI_API_KEY, or run `holdfast auth add openai`\./,
+      /no API key is configured, so no request was sent\n {2}Set OPENAI_API_KEY, or run `holdfast auth add openai`\./,
     )
     const lost = await fixture.run('providers', 'test', 'azure')
     assert.equal(lost.code, 2)

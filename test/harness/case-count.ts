@@ -1,5 +1,5 @@
-/** `npm run test:all` tries everything; the test command tries a slice of what is tried by number. */
+/** `npm run test:all` runs all cases; `npm test` runs a quarter of the cases that are tried by number. */
 export const isFullRun = process.env.HOLDFAST_TESTS === 'all'
 
-/** How many cases of a property are tried. */
+/** The number of cases of a property. */
 export const caseCount = (whole: number): number => (isFullRun ? whole : Math.ceil(whole / 4))

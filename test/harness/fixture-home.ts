@@ -35,37 +35,37 @@ import { killable, killableClock, newKillSwitch } from './killable.ts'
 import { newStubContext, noCredentials, stubEngineDeps } from './stubs.ts'
 
 export type HomeFixtureOptions = {
-  /** What the model does; a function is asked with every request. */
+  /** What the model does; a function is called with every request. */
   script?: Script | ((request: ModelRequest) => Script)
   tools?: Tool[]
   providers?: (clock: Clock) => Record<string, ModelProvider>
-  /** Keys and tokens, on the store of each process; without it nobody needs any. */
+  /** Keys and tokens, on the store of each process. Default: providers need none. */
   credentials?: (parts: { store: Store; clock: Clock; home: string }) => Credentials
-  /** Stands between a process and its store. */
+  /** Intercepts the calls of a process to its store. */
   wrapStore?: (store: Store) => Store
   model?: string
   fallback?: string[]
   clock?: Clock
   maxRunning?: number
-  /** How many conversations are kept warm between their turns. */
+  /** How many conversations are cached between their turns. */
   cacheEntries?: number
   defaults?: Partial<ServiceContext['defaults']>
-  /** Parts of the world of each process that are not the usual ones. */
+  /** Replaces engine dependencies of each process. */
   deps?: Partial<EngineDeps>
 }
 
-/** One home with an agent in it, run by one process after the other. */
+/** A home with one agent, run by one process after the other. */
 export type HomeFixture = {
   home: string
   agent: Agent
   conversationId: ConversationId
-  /** The process that runs now. */
+  /** The service context of the current process. */
   readonly context: ServiceContext
-  /** What was reported as a fault of ours. */
+  /** The faults that were reported. */
   faults: unknown[]
   requests: ModelRequest[]
   send(text: string, options?: Partial<SendMessageRequest>): Promise<RunId>
-  /** Sends and waits until the run is over or waits for a person. */
+  /** Sends and waits until the run ends or waits for approval. */
   ask(text: string, options?: Partial<SendMessageRequest>): Promise<Run>
   get(runId: RunId): Promise<Run>
   wait(runId: RunId): Promise<Run>
@@ -76,12 +76,12 @@ export type HomeFixture = {
   crash(): Promise<void>
   /** Starts the next process on the same home. */
   restart(): Promise<void>
-  /** Stops it as a signal does: leases are handed back. */
+  /** Graceful shutdown, as after a signal: leases are handed back. */
   stop(): Promise<void>
 }
 
 export async function openHomeFixture(context: TestContext, options: HomeFixtureOptions = {}): Promise<HomeFixture> {
-  const home = mkdtempSync(join(tmpdir(), 'holdfast-house-'))
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-home-'))
   const clock = options.clock ?? realClock
   const faults: unknown[] = []
   const requests: ModelRequest[] = []
@@ -93,9 +93,9 @@ export async function openHomeFixture(context: TestContext, options: HomeFixture
       fallback: options.fallback ?? [],
       tools: (options.tools ?? []).map((tool) => tool.name),
     },
-    process.desk,
+    process.context,
   )
-  const conversation = await process.desk.deps.store.conversations.defaultOf(DEFAULT_ORGANIZATION, agent.id)
+  const conversation = await process.context.deps.store.conversations.defaultOf(DEFAULT_ORGANIZATION, agent.id)
   assert.ok(conversation)
   const conversationId = conversation.id
 
@@ -145,10 +145,10 @@ export async function openHomeFixture(context: TestContext, options: HomeFixture
       approvalTtlMs: 7 * 86_400_000,
       ...options.defaults,
     }
-    const serviceContext = newStubContext({ deps, engine, snapshot: opened.snapshot, defaults })
+    const current = newStubContext({ deps, engine, snapshot: opened.snapshot, defaults })
     let isOver = false
     return {
-      desk: serviceContext,
+      context: current,
       async end(how: 'stop' | 'kill') {
         if (isOver) return
         isOver = true
@@ -160,34 +160,34 @@ export async function openHomeFixture(context: TestContext, options: HomeFixture
     }
   }
 
-  const house: HomeFixture = {
+  const fixture: HomeFixture = {
     home,
     agent,
     conversationId,
     faults,
     requests,
     get context() {
-      return process.desk
+      return process.context
     },
     async send(text, more = {}) {
       const request = { agent, conversationId, content: [{ type: 'text' as const, text }], ...more }
-      return (await sendMessage(request, process.desk)).runId
+      return (await sendMessage(request, process.context)).runId
     },
     async ask(text, more) {
-      return waitForRun(await house.send(text, more), process.desk)
+      return waitForRun(await fixture.send(text, more), process.context)
     },
-    wait: (runId) => waitForRun(runId, process.desk),
+    wait: (runId) => waitForRun(runId, process.context),
     async get(runId) {
-      const run = await process.desk.deps.store.runs.get(DEFAULT_ORGANIZATION, runId)
+      const run = await process.context.deps.store.runs.get(DEFAULT_ORGANIZATION, runId)
       assert.ok(run)
       return run
     },
-    events: async (runId) => (await process.desk.deps.store.events.read(runId, 0)).map(({ event }) => event),
-    messages: () => process.desk.deps.store.messages.context(conversationId),
+    events: async (runId) => (await process.context.deps.store.events.read(runId, 0)).map(({ event }) => event),
+    messages: () => process.context.deps.store.messages.context(conversationId),
     async chunks(runId, after = 0) {
       const seen: Chunk[] = []
       const signal = AbortSignal.timeout(20_000)
-      for await (const { chunk } of watchRun(runId, { after, signal }, process.desk)) seen.push(chunk)
+      for await (const { chunk } of watchRun(runId, { after, signal }, process.context)) seen.push(chunk)
       return seen
     },
     crash: () => process.end('kill'),
@@ -197,10 +197,10 @@ export async function openHomeFixture(context: TestContext, options: HomeFixture
     },
     stop: () => process.end('stop'),
   }
-  return house
+  return fixture
 }
 
-/** The messages are what every provider dialect accepts, with nothing to repair. */
+/** Every provider dialect accepts the messages without repairs. */
 export function assertValidHistory(messages: readonly Message[]): void {
   const bodies = messages.map((message) => message.body)
   assert.deepEqual(historyFaults(bodies.filter((body) => body.role !== 'approval')), [])

@@ -12,10 +12,10 @@ import { type HomeFixture, type HomeFixtureOptions, openHomeFixture } from './fi
 
 export type MemoryFixture = HomeFixture & {
   block(label: string): Promise<Block>
-  remember(wish: NewBlock): Promise<Block>
+  remember(input: NewBlock): Promise<Block>
 }
 
-/** A house whose agent has the memory tools, on the store of whichever process runs. */
+/** A home whose agent has the memory tools, on the store of the current process. */
 export async function openMemoryFixture(
   context: TestContext,
   options: HomeFixtureOptions = {},
@@ -33,7 +33,7 @@ export async function openMemoryFixture(
     },
   }
   const tools: Tool[] = memoryTools({ store, clock: realClock, randomness: realRandomness })
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     ...options,
     tools: [...tools, ...(options.tools ?? [])],
     wrapStore(opened) {
@@ -43,15 +43,15 @@ export async function openMemoryFixture(
   })
   const more = {
     async block(label: string) {
-      const blocks = await current!.blocks.ofAgent(DEFAULT_ORGANIZATION, house.agent.id)
+      const blocks = await current!.blocks.ofAgent(DEFAULT_ORGANIZATION, fixture.agent.id)
       return blocks.find((one) => one.label === label)!
     },
-    async remember(wish: NewBlock) {
-      const block = await createBlock(wish, house.context)
-      await attachBlock(house.agent, block.id, house.context)
+    async remember(input: NewBlock) {
+      const block = await createBlock(input, fixture.context)
+      await attachBlock(fixture.agent, block.id, fixture.context)
       return block
     },
   }
-  // Not copied: which process runs is asked each time.
-  return Object.assign(house, more)
+  // Not copied: the getter `context` must return the current process each time.
+  return Object.assign(fixture, more)
 }

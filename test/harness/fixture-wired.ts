@@ -24,27 +24,27 @@ export type WiredFixtureOptions = Pick<HomeFixtureOptions, 'tools' | 'defaults' 
     /** Handles, the primary first. */
     chain: readonly [string, ...string[]]
     providers: Record<string, ProviderOverrides>
-    /** What the environment of the process says; it may change. */
+    /** The environment variables of the process; they may change. */
     environment?: Record<string, string | undefined>
-    /** Providers that are made otherwise. */
+    /** Providers that are not created from `providers`. */
     others?: () => Record<string, ModelProvider>
-    /** Waits up to this are over at once. */
+    /** Waits up to this end at once. */
     longestJumpMs?: number
   }
 
 export type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 
-/** A house whose models are asked over HTTP, with keys in its store and in its environment. */
+/** A home whose models are called over HTTP, with keys in its store and in its environment. */
 export type WiredFixture = HomeFixture & {
   clock: JumpingClock
   addKey(request: Partial<AddCredentialRequest> & { provider: string; secret: string }): Promise<CredentialId>
   failures(runId: RunId): Promise<AttemptFailed[]>
-  /** What was done about each failure, as `kind → remedy`. */
+  /** Each failure with its remedy, as `kind → remedy`. */
   story(runId: RunId): Promise<string[]>
-  /** What the model said, in the history. */
+  /** The texts of the model in the history. */
   answers(): Promise<string[]>
   cooldowns(): Promise<Cooldown[]>
-  /** The pool of the process that runs now. */
+  /** The pool of the current process. */
   pool(): CredentialPool
 }
 
@@ -55,7 +55,7 @@ export async function openWiredFixture(context: TestContext, options: WiredFixtu
   let made: Record<string, ModelProvider> = {}
   let pool: CredentialPool | undefined
 
-  const house = await openHomeFixture(context, {
+  const fixture = await openHomeFixture(context, {
     ...more,
     clock,
     model,
@@ -66,7 +66,7 @@ export async function openWiredFixture(context: TestContext, options: WiredFixtu
     },
     credentials: ({ store, clock: processClock, home }) => {
       const { keyVariables } = newProviderSet(wishes, { environment, clock })
-      const report = (fault: unknown) => void house?.faults.push(fault)
+      const report = (fault: unknown) => void fixture?.faults.push(fault)
       pool = newCredentialPool({
         organizationId: DEFAULT_ORGANIZATION,
         store,
@@ -81,15 +81,15 @@ export async function openWiredFixture(context: TestContext, options: WiredFixtu
     },
   })
 
-  /** The kernel closes the connections of a process that is gone. */
+  /** As the kernel does for a process that has ended. */
   const hangUp = () => Promise.allSettled(Object.values(made).map((provider) => provider.renewConnections?.()))
   context.after(hangUp)
-  const contextOf = () => ({ ...house.context, credentialAdmin: pool! })
+  const contextOf = () => ({ ...fixture.context, credentialAdmin: pool! })
   const failures = async (runId: RunId) =>
-    (await house.events(runId)).filter((event): event is AttemptFailed => event.type === 'attempt-failed')
+    (await fixture.events(runId)).filter((event): event is AttemptFailed => event.type === 'attempt-failed')
 
-  const { crash, restart } = house
-  return Object.assign(house, {
+  const { crash, restart } = fixture
+  return Object.assign(fixture, {
     clock,
     pool: () => pool!,
     async crash() {
@@ -105,7 +105,7 @@ export async function openWiredFixture(context: TestContext, options: WiredFixtu
       (await addCredential({ label: request.secret, ...request }, contextOf())).id,
     failures,
     story: async (runId: RunId) => (await failures(runId)).map(({ failure, remedy }) => `${failure.kind} → ${remedy}`),
-    answers: async () => answersIn((await house.messages()).map(({ body }) => body)),
+    answers: async () => answersIn((await fixture.messages()).map(({ body }) => body)),
     cooldowns: () => listCooldowns(contextOf()),
   })
 }

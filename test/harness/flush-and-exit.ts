@@ -1,4 +1,4 @@
-/** `process.exit` throws away what the parent has not read yet: a worker's last words are heard before it goes. */
+/** `process.exit` discards output that the parent has not read yet, so the output is flushed first. */
 export function flushAndExit(): void {
   process.stdout.end(() => process.exit(0))
 }

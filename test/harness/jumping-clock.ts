@@ -1,15 +1,15 @@
 import { realClock } from '../../src/config/real-clock.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 
-/** The shortest wait of the ladder is longer; polls and flushes are shorter and stay real. */
+/** Retry waits of the engine are longer; polls and flushes are shorter and take real time. */
 const SHORTEST_JUMP_MS = 400
 
 export type JumpingClock = Clock & {
-  /** Lets time pass for whoever looks at the clock. */
+  /** Moves the clock forward; waits that have begun are not shortened. */
   skip(ms: number): void
 }
 
-/** Real time, but waits from half a second up to `longestMs` are over at once: the clock says they have passed. */
+/** Real time, except that waits from 400 ms up to `longestMs` end at once and move the clock forward. */
 export function newJumpingClock(longestMs = 60_000): JumpingClock {
   let skipped = 0
   return {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/ports/clock.ts'
 
 /**
- * A process that can be killed without ending the test: everything it was handed answers only while it lives. After
- * `kill` its pending promises never resolve, its timers never fire and its calls reach nobody, as after kill -9.
+ * Simulates a process that can be killed without ending the test: its dependencies answer only while it is alive. After
+ * `kill` its pending promises never resolve, its timers never fire and its calls have no effect, as after kill -9.
  */
 export type KillSwitch = { readonly isAlive: boolean; readonly signal: AbortSignal; kill(): void }
 
@@ -17,7 +17,7 @@ export function newKillSwitch(): KillSwitch {
   }
 }
 
-/** A clock whose timers die with the process, so that the dead do not keep the test alive. */
+/** A clock whose timers end with the process, so that a killed process does not keep the test alive. */
 export function killableClock(clock: Clock, life: KillSwitch): Clock {
   const sleep = (ms: number, signal?: AbortSignal) =>
     clock.sleep(ms, signal ? AbortSignal.any([signal, life.signal]) : life.signal)
@@ -29,10 +29,10 @@ export function killableClock(clock: Clock, life: KillSwitch): Clock {
   return killable({ ...clock, sleep, every }, life)
 }
 
-/** A new one each time: whoever waits for one that is shared is kept by it for ever, and the dead are many. */
+/** A new promise each time: a shared one would keep everything that waits for it in memory. */
 const never = () => new Promise<never>(() => {})
 
-/** The same object, for as long as the life lasts. Plain values and synchronous answers pass through. */
+/** A proxy that works until the kill. Plain values and synchronous results pass through. */
 export function killable<T extends object>(target: T, life: KillSwitch): T {
   return new Proxy(target, {
     get(object, key) {
@@ -77,7 +77,7 @@ function untilKilled<T>(promise: Promise<T>, life: KillSwitch): Promise<T> {
   )
 }
 
-/** Objects with methods (an opened stream, say) are handed out mortal too; rows are left as they are. */
+/** Objects with methods (an opened stream, say) become killable too; rows are left as they are. */
 function wrapped(value: unknown, life: KillSwitch): unknown {
   const hasMethods =
     value !== null && typeof value === 'object' && Object.values(value).some((field) => typeof field === 'function')

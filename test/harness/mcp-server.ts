@@ -26,30 +26,30 @@ export type SeenCall = {
   input: Record<string, unknown>
   sessionId: string | undefined
   idempotencyKey: unknown
-  /** Told by the client that nobody waits for it any more. */
+  /** The client has sent a cancellation. */
   isCancelled: boolean
 }
 
 export type McpTestServer = {
-  /** Where it is by the newer transport, and by the older one. */
+  /** The addresses of the Streamable HTTP transport and of the older SSE transport. */
   url: string
   sseUrl: string
   tools: ServedTool[]
   calls: SeenCall[]
   requests: { method: string; path: string; headers: IncomingMessage['headers'] }[]
   sessions(): number
-  /** As a restart does: it is there and knows nobody. */
+  /** As after a restart: the server runs and knows no session. */
   forgetSessions(): void
-  /** Cuts every connection without a word. */
+  /** Destroys every connection. */
   cut(): void
-  /** Before anything else: true for a request that is answered here. */
+  /** Called before all other handling; returns true if it has answered the request. */
   intercept(handle: (request: IncomingMessage, response: ServerResponse) => boolean): void
   close(): Promise<void>
 }
 
 export const text = (words: string): CallToolResult => ({ content: [{ type: 'text', text: words }] })
 
-/** A real MCP server on loopback, made with the protocol's own library. */
+/** A real MCP server on loopback, built with the official SDK. */
 export async function startMcpServer(tools: ServedTool[]): Promise<McpTestServer> {
   const streamable = new Map<string, StreamableHTTPServerTransport>()
   const older = new Map<string, SSEServerTransport>()
@@ -101,7 +101,7 @@ export async function startMcpServer(tools: ServedTool[]): Promise<McpTestServer
   function protocol(): Server {
     const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } })
     server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
-      // In pages of two, so that nobody forgets to turn them.
+      // In pages of two, so that clients must paginate.
       const from = Number(params?.cursor ?? 0)
       const page = seen.tools.slice(from, from + 2).map(({ run: _, ...tool }) => ({
         inputSchema: { type: 'object' as const },

@@ -13,16 +13,16 @@ export async function packInto(folder: string): Promise<string> {
   return join(folder, stdout.trim().split('\n').at(-1)!)
 }
 
-/** Installs packages, by name or as a tarball, in a new folder that has no other. */
+/** Installs packages, by name or as a tarball, in a new folder without others. */
 export async function npmInstall(folder: string, packages: readonly string[]): Promise<void> {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
-  // One retry: a registry that cannot be reached is known within seconds.
+  // One retry: an unreachable registry is detected within seconds.
   const options = ['--no-audit', '--no-fund', '--fetch-retries=1', '--fetch-retry-mintimeout=1000']
   await inProcess('npm', ['install', ...options, ...packages], { cwd: folder })
 }
 
-/** As `npmInstall`; answers with the reason to skip a test where the registry cannot be reached or lacks a package. */
+/** As `npmInstall`; returns the reason to skip a test if the registry cannot be reached or lacks a package. */
 export async function tryNpmInstall(folder: string, packages: readonly string[]): Promise<string | false> {
   return npmInstall(folder, packages).then(
     () => false,

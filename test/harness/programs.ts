@@ -2,20 +2,20 @@ import { spawnSync } from 'node:child_process'
 
 type Program = { trial: string[]; debianPackage: string; isRight?(output: string): boolean }
 
-/** Programs that npm cannot bring. A test that lacks one is skipped by name; `.ci/run` installs them. */
+/** Programs that npm cannot install. A test that needs a missing one is skipped; `.ci/run` installs them. */
 const PROGRAMS = {
   strace: { trial: ['-o', '/dev/null', 'true'], debianPackage: 'strace' },
   prlimit: { trial: ['--version'], debianPackage: 'util-linux' },
-  // A trial, not a version: in some containers it is there and may not make namespaces.
+  // Not `--version`: in some containers it is installed but may not create namespaces.
   bwrap: { trial: ['--unshare-all', '--ro-bind', '/', '/', 'true'], debianPackage: 'bubblewrap' },
   perl: { trial: ['-e', '1'], debianPackage: 'perl' },
   gcc: { trial: ['--version'], debianPackage: 'gcc libc6-dev' },
   rg: { trial: ['--version'], debianPackage: 'ripgrep' },
-  // The one of BSD takes other parameters.
+  // The BSD version has other parameters.
   script: { trial: ['--version'], debianPackage: 'bsdutils', isRight: (output) => output.includes('util-linux') },
 } satisfies Record<string, Program>
 
-/** Why a test that needs the program is skipped, with the line that installs it; false where it is there and works. */
+/** The reason to skip a test that needs the program, with the command that installs it; false if it works. */
 export function missingProgram(name: keyof typeof PROGRAMS): string | false {
   const { trial, debianPackage, isRight }: Program = PROGRAMS[name]
   const { status, stdout } = spawnSync(name, trial, { encoding: 'utf8' })

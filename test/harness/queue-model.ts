@@ -2,7 +2,7 @@ import type { Part } from '../../src/core/answer.ts'
 import type { FailureKind } from '../../src/core/failure.ts'
 import type { ModelFacts, ModelProvider, ModelRequest } from '../../src/ports/model.ts'
 
-/** A model that gives these answers one after the other, whatever it is asked; the last one for ever. */
+/** A model that returns these answers in order, regardless of the request, and then repeats the last one. */
 export type QueueModel = ModelProvider & { requests: ModelRequest[] }
 
 export function queueModel(answers: readonly (readonly Part[])[], facts: ModelFacts = {}): QueueModel {

@@ -8,7 +8,7 @@ import { newExpectedCallbacks } from '../../src/service/messages/expected-callba
 import { newTurnOwners } from '../../src/service/messages/turn-owners.ts'
 import type { ServiceContext } from '../../src/service/service-context.ts'
 
-/** The parts of a world that tests of turns do not ask for: no MCP server answers, and no process runs. */
+/** Engine dependencies that most tests do not use: no MCP server answers, and no process runs. */
 export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'endProcesses'> => ({
   mcp: {
     list: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
@@ -23,8 +23,8 @@ export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'endProcesses'> => ({
 
 type StubContextOptions = Pick<ServiceContext, 'deps' | 'snapshot' | 'defaults'> & Partial<ServiceContext>
 
-/** A desk around this world. Parts that are not given know no provider, embed nothing and reach no address. */
-export const newStubContext = (given: StubContextOptions): ServiceContext => ({
+/** A service context with these members; the stubs know no provider, embed nothing and reach no address. */
+export const newStubContext = (options: StubContextOptions): ServiceContext => ({
   credentialAdmin: { box: plainBox, environment: () => [], startDeviceFlow: async () => ({ type: 'unsupported' }) },
   directory: {
     list: () => [],
@@ -54,7 +54,7 @@ export const newStubContext = (given: StubContextOptions): ServiceContext => ({
   caller: COMMAND_LINE,
   limits: DEFAULT_LIMITS,
   turnOwners: newTurnOwners(),
-  ...given,
+  ...options,
 })
 
 /** For providers that need no key. */
@@ -63,7 +63,7 @@ export const noCredentials: Credentials = {
   refresh: async () => ({ type: 'unchanged' }),
 }
 
-/** Hides nothing; what is sealed for one context opens for no other. */
+/** No encryption; a text that is sealed for one context cannot be opened for another. */
 export const plainBox: SecretBox = {
   seal: (plain, context) => `${context} ${plain}`,
   open: (sealed, context) => (sealed.startsWith(`${context} `) ? sealed.slice(context.length + 1) : undefined),

@@ -4,7 +4,7 @@ import { defineTool, success } from '../../src/tools/define-tool.ts'
 
 export type Work = (input: Json, context: ToolContext) => Promise<ToolAnswer> | ToolAnswer
 
-/** A tool for tests: any input, does what it is told. */
+/** A tool for tests that accepts any input and runs `work`. */
 export const tool = (name: string, work: Work = () => success(`${name} done`), more: Partial<Tool> = {}): Tool =>
   defineTool({
     name,
@@ -14,7 +14,7 @@ export const tool = (name: string, work: Work = () => success(`${name} done`), m
     ...more,
   })
 
-/** Something a test waits for and another part of it brings about. */
+/** One part of a test waits for it, another part opens it. */
 export type Gate<T = void> = { promise: Promise<T>; open(value: T): void }
 
 export function gate<T = void>(): Gate<T> {

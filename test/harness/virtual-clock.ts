@@ -1,17 +1,17 @@
 import type { Clock } from '../../src/ports/clock.ts'
 
 export type VirtualClock = Clock & {
-  /** Lets `ms` pass, waking whoever sleeps at the moment they asked for, in order. */
+  /** Advances time by `ms` and wakes sleepers in order, each at its time. */
   advance(ms: number): Promise<void>
-  /** Lets time pass until `work` is over, for `longestMs` at most. */
+  /** Advances time until `work` settles, by `longestMs` at most. */
   advanceUntil<T>(work: Promise<T>, longestMs?: number): Promise<T>
-  /** Lets everything that can happen without time passing happen. */
+  /** Runs everything that can run without advancing time. */
   settle(): Promise<void>
 }
 
 type Sleeper = { at: number; order: number; wake(): void }
 
-/** Time that passes only when a test says so. Everything else (files, promises) is real. */
+/** Time that passes only when a test advances it. Everything else (files, promises) is real. */
 export function newVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
   let now = start
   let order = 0
@@ -34,7 +34,7 @@ export function newVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
     for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** Wakes the next sleeper up to the moment `end`; false when there is none. */
+  /** Wakes the next sleeper up to the time `end`; false if there is none. */
   const wakeNext = async (end: number): Promise<boolean> => {
     const [next] = [...sleepers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at || a.order - b.order)
     if (!next) return false

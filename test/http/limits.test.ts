@@ -84,7 +84,7 @@ test('the running turns of a key and of an agent are limited, and ended turns no
   const again = await send(keys[0]!.key, other)
   assert.equal(again.status, 429)
   assert.equal(again.headers.get('retry-after'), '1')
-  assert.match((again.body as { detail: string }).detail, /This key has 1 turns running/)
+  assert.match((again.body as { detail: string }).detail, /This key has reached its limit of running turns \(1\)/)
 
   const conversation = (await as()('POST', `/v1/conversations?agent_id=${one}`, {})).body as { id: string }
   const path = `${url}/v1/conversations/${conversation.id}/messages`
@@ -93,7 +93,7 @@ test('the running turns of a key and of an agent are limited, and ended turns no
   await running(2)
   const third = await send(keys[2]!.key, one)
   assert.equal(third.status, 429)
-  assert.match((third.body as { detail: string }).detail, /The agent has 2 turns running/)
+  assert.match((third.body as { detail: string }).detail, /This agent has reached its limit of running turns \(2\)/)
   assert.equal((await send(KEY, one)).status, 200, 'the key of the home has no such limit')
 
   for (const one of gates) one.open()

@@ -69,6 +69,6 @@ test('an unknown block label creates no conversation, and the error names the ex
   const path = `/v1/conversations/?agent_id=${agent.id}`
   const { status, body } = await fetch('POST', path, { isolated_block_labels: ['human', 'fridge'] })
   assert.equal(status, 422)
-  assert.match(JSON.stringify(body), /fridge.*It has: human/)
+  assert.match(JSON.stringify(body), /fridge.*Its blocks: human/)
   assert.deepEqual(await client.conversations.list({ agent_id: agent.id }), [])
 })

@@ -36,7 +36,7 @@ test('a stream past its retention time is gone with a 410 that says so; the mess
   for (const answer of [await resume(), await fetch(`${server.url}/v1/runs/${runId}/chunks`, { headers: auth })]) {
     assert.equal(answer.status, 410)
     const { detail } = (await answer.json()) as { detail: string }
-    assert.match(detail, /removed after its retention time. Its messages are still there/)
+    assert.match(detail, /removed after its retention time. Its messages are still available/)
   }
   const messages = await fetch(`${server.url}/v1/runs/${runId}/messages`, { headers: auth })
   assert.match(await messages.text(), /assistant_message/)

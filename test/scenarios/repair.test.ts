@@ -201,7 +201,7 @@ for (const [what, position] of [
     assert.notDeepEqual((await examine(fixture)).violations, [])
     const repairs = await repair(fixture)
     assert.equal(repairs.length, 1, repairs.join('\n'))
-    assert.match(repairs[0]!, new RegExp(`was missing; it is at position ${position} again`))
+    assert.match(repairs[0]!, new RegExp(`was missing; it was restored at position ${position}`))
     assert.deepEqual((await examine(fixture)).violations, [])
     assert.equal(contentsOf(fixture), before)
   })

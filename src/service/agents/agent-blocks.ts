@@ -14,7 +14,7 @@ export async function requireBlockOf(agent: Agent, label: string, context: Servi
   throw new Problem('not-found', `Agent ${agent.name} has no block labeled "${label}".`)
 }
 
-/** Attaching what is attached changes nothing. */
+/** Idempotent: attaching an attached block changes nothing. */
 export async function attachBlock(agent: Agent, blockId: BlockId, context: ServiceContext): Promise<void> {
   const attached: AttachResult = await context.deps.store.blocks.attach(context.organizationId, agent.id, blockId)
   switch (attached) {
@@ -22,7 +22,7 @@ export async function attachBlock(agent: Agent, blockId: BlockId, context: Servi
     case 'already':
       return
     case 'label-taken':
-      throw new Problem('conflict', `Agent ${agent.name} has another block of the same label.`)
+      throw new Problem('conflict', `Agent ${agent.name} already has another block with the same label.`)
     case 'not-found':
       throw new Problem('not-found', `There is no block ${blockId}.`)
   }
@@ -30,5 +30,5 @@ export async function attachBlock(agent: Agent, blockId: BlockId, context: Servi
 
 export async function detachBlock(agent: Agent, blockId: BlockId, context: ServiceContext): Promise<void> {
   if (!(await context.deps.store.blocks.detach(context.organizationId, agent.id, blockId)))
-    throw new Problem('not-found', `Agent ${agent.name} does not have the block ${blockId}.`)
+    throw new Problem('not-found', `Block ${blockId} is not attached to agent ${agent.name}.`)
 }

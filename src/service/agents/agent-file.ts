@@ -27,7 +27,7 @@ export type ExportedAgent = {
   tools: StoredTool[]
   tags: string[]
   prompt: string
-  /** The whole history of one conversation, up to where no call waits for its results. */
+  /** The history of one conversation, up to the last position where no call waits for its result. */
   messages: Message[]
   contextStart: number
   passages: Passage[]
@@ -35,51 +35,51 @@ export type ExportedAgent = {
 
 const PAGE = 1_000
 
-/** Everything another server needs to make the same agent. */
+/** Everything another server needs to create the same agent. */
 export async function exportAgent(
   agent: Agent,
   conversation: Conversation,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<ExportedAgent> {
-  const { store } = serviceContext.deps
+  const { store } = context.deps
   const [blocks, tools, tags, prompt, view] = await Promise.all([
-    blocksOf(agent, serviceContext),
-    toolsOf(agent, serviceContext),
-    store.tags.ofAgents(serviceContext.organizationId, [agent.id]),
-    promptOf(conversation.id, serviceContext),
+    blocksOf(agent, context),
+    toolsOf(agent, context),
+    store.tags.ofAgents(context.organizationId, [agent.id]),
+    promptOf(conversation.id, context),
     store.messages.context(conversation.id),
   ])
   const { end, contextStart } = forkPoint(view, conversation.contextStart)
-  const messages = await allMessages(conversation, end, serviceContext)
-  const passages = await allPassages(agent, serviceContext)
+  const messages = await allMessages(conversation, end, context)
+  const passages = await allPassages(agent, context)
   return { agent, blocks, tools, tags: tags.get(agent.id) ?? [], prompt, messages, contextStart, passages }
 }
 
-async function allMessages({ id }: Conversation, end: number, serviceContext: ServiceContext): Promise<Message[]> {
+async function allMessages({ id }: Conversation, end: number, context: ServiceContext): Promise<Message[]> {
   const messages: Message[] = []
   for (;;) {
     const after = messages.at(-1)?.position ?? -1
-    const page = await listMessages(id, { limit: PAGE, take: 'oldest', after, before: end }, serviceContext)
+    const page = await listMessages(id, { limit: PAGE, take: 'oldest', after, before: end }, context)
     messages.push(...page)
     if (page.length < PAGE) return messages
   }
 }
 
-async function allPassages(agent: Agent, serviceContext: ServiceContext): Promise<Passage[]> {
+async function allPassages(agent: Agent, context: ServiceContext): Promise<Passage[]> {
   const passages: Passage[] = []
   for (;;) {
     const last = passages.at(-1)?.id
     const page = await listPassages(
       agent,
       { limit: PAGE, order: 'asc', ...defined({ after: last || undefined }) },
-      serviceContext,
+      context,
     )
     passages.push(...page)
     if (page.length < PAGE) return passages
   }
 }
 
-/** An agent as a file tells it, in our own words. */
+/** An agent of an agent file, translated to our types. */
 export type AgentImport = {
   name: string
   system: string
@@ -89,62 +89,65 @@ export type AgentImport = {
   tags: string[]
   /** By name, in order. */
   tools: string[]
-  /** Those of them that the file brings along as source. */
+  /** The tools whose source is in the file. */
   sources: NewTool[]
   messages: { body: MessageBody; createdAt?: number }[]
-  /** The first of the messages that the model is shown. */
+  /** Index of the first message that the model sees. */
   contextStart: number
   passages: { text: string; tags: string[]; createdAt?: number }[]
   secrets: Secrets
 }
 
 type ImportAgentsOptions = {
-  /** What becomes of a tool that is here already under its name. */
+  /** For a tool whose name exists on this server. */
   sameTool: 'replace' | 'keep'
 }
 
-/** Makes all agents of a file with everything that belongs to them, or nothing at all. */
+/** Creates all agents of a file with everything that belongs to them, or nothing. */
 export async function importAgents(
-  wishes: readonly AgentImport[],
+  imports: readonly AgentImport[],
   { sameTool }: ImportAgentsOptions,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<AgentId[]> {
   const made: NewAgent[] = []
-  for (const wish of wishes) made.push(await toNewAgent(wish, { sameTool }, serviceContext))
-  await serviceContext.deps.store.agents.createAll(made)
+  for (const imported of imports) made.push(await toNewAgent(imported, { sameTool }, context))
+  await context.deps.store.agents.createAll(made)
   return made.map(({ agent }) => agent.id)
 }
 
 async function toNewAgent(
-  wish: AgentImport,
+  imported: AgentImport,
   options: ImportAgentsOptions,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<NewAgent> {
-  const { clock, randomness } = serviceContext.deps
+  const { clock, randomness } = context.deps
   const now = clock.now()
-  const name = cleanText(wish.name).trim()
+  const name = cleanText(imported.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
-  const newTools = await toolsToStore(wish.sources, options, serviceContext)
-  const blocks = requireUniqueLabels(wish.blocks.map((block) => importedBlock(block, serviceContext)))
-  const found = new Set((await findToolsByName(wish.tools, serviceContext)).map((tool) => tool.name))
-  const brought = new Set(newTools.map((tool) => tool.name))
-  const isHere = (tool: string) => found.has(tool) || brought.has(tool)
-  const missingTools = wish.tools.filter((tool) => !isHere(tool))
+  const newTools = await toolsToStore(imported.sources, options, context)
+  const blocks = requireUniqueLabels(imported.blocks.map((block) => importedBlock(block, context)))
+  const found = new Set((await findToolsByName(imported.tools, context)).map((tool) => tool.name))
+  const fromFile = new Set(newTools.map((tool) => tool.name))
+  const isAvailable = (tool: string) => found.has(tool) || fromFile.has(tool)
+  const missingTools = imported.tools.filter((tool) => !isAvailable(tool))
   const id = `agent-${randomness.uuid()}` as const
   const bare: Agent = {
     id,
-    organizationId: serviceContext.organizationId,
+    organizationId: context.organizationId,
     name,
-    system: cleanText(wish.system),
-    model: wish.model,
+    system: cleanText(imported.system),
+    model: imported.model,
     fallback: [],
-    tools: [...new Set(wish.tools.filter(isHere))],
-    settings: { ...wish.settings, ...defined({ missingTools: missingTools.length > 0 ? missingTools : undefined }) },
+    tools: [...new Set(imported.tools.filter(isAvailable))],
+    settings: {
+      ...imported.settings,
+      ...defined({ missingTools: missingTools.length > 0 ? missingTools : undefined }),
+    },
     createdAt: now,
     updatedAt: now,
   }
-  const agent = withSecrets(bare, sealSecrets(id, wish.secrets, serviceContext))
-  const messages = wish.messages.map(
+  const agent = withSecrets(bare, sealSecrets(id, imported.secrets, context))
+  const messages = imported.messages.map(
     ({ body, createdAt }): NewMessage => ({
       id: `message-${randomness.uuid()}`,
       runId: NO_RUN,
@@ -152,10 +155,10 @@ async function toNewAgent(
       createdAt: createdAt ?? now,
     }),
   )
-  const newPassages = wish.passages.map(
+  const newPassages = imported.passages.map(
     ({ text, tags, createdAt }): Passage => ({
       id: `passage-${randomness.uuid()}`,
-      organizationId: serviceContext.organizationId,
+      organizationId: context.organizationId,
       agentId: agent.id,
       text: cleanText(text),
       tags,
@@ -171,30 +174,30 @@ async function toNewAgent(
     passageTags: [...new Set(newPassages.flatMap(({ tags }) => tags))],
     at: now,
   })
-  const memory = { newBlocks: blocks, blockIds: blocks.map(({ id }) => id), tags: wish.tags, newPassages }
-  const parts = { ...memory, newTools, messages, contextStart: wish.contextStart, prompt }
-  return { agent, conversationId, contents: parts }
+  const memory = { newBlocks: blocks, blockIds: blocks.map(({ id }) => id), tags: imported.tags, newPassages }
+  const contents = { ...memory, newTools, messages, contextStart: imported.contextStart, prompt }
+  return { agent, conversationId, contents }
 }
 
-/** A value that is longer than its block allowed is kept, and the block allows it from now on. */
-function importedBlock(wish: NewBlock, serviceContext: ServiceContext): Block {
-  const limit = wish.limit === undefined ? undefined : Math.max(wish.limit, wish.value.length)
-  return toBlock({ ...wish, ...defined({ limit }) }, serviceContext)
+/** Keeps a value that is over the limit of its block, and raises the limit to fit. */
+function importedBlock(block: NewBlock, context: ServiceContext): Block {
+  const limit = block.limit === undefined ? undefined : Math.max(block.limit, block.value.length)
+  return toBlock({ ...block, ...defined({ limit }) }, context)
 }
 
 async function toolsToStore(
-  wishes: readonly NewTool[],
+  sources: readonly NewTool[],
   { sameTool }: ImportAgentsOptions,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<StoredTool[]> {
-  const tools = wishes.map((wish) => toStoredTool(wish, serviceContext))
-  const here = await findToolsByName(
+  const tools = sources.map((source) => toStoredTool(source, context))
+  const existing = await findToolsByName(
     tools.map(({ name }) => name),
-    serviceContext,
+    context,
   )
   return tools.filter(({ name }) => {
-    const known = here.find((tool) => tool.name === name)
-    // Ours and those of MCP servers are what they are.
+    const known = existing.find((tool) => tool.name === name)
+    // A file cannot replace built-in tools and tools of MCP servers.
     return !known || (known.toolType === 'custom' && !known.mcp && sameTool === 'replace')
   })
 }

@@ -4,17 +4,17 @@ import type { ServiceContext } from '../service-context.ts'
 
 export type Secrets = Record<string, string>
 
-/** Secrets of an agent under the key of the home; undefined where there are none to keep. */
+/** Encrypts the secrets of an agent with the key of the home; undefined if there are none. */
 export const sealSecrets = (id: AgentId, secrets: Secrets, { secretKeys }: ServiceContext): string | undefined =>
   Object.keys(secrets).length === 0 ? undefined : secretKeys.box.seal(JSON.stringify(secrets), id)
 
-/** Replaces the secrets the agent had. */
+/** Replaces all secrets of the agent. */
 export function withSecrets(agent: Agent, sealed: string | undefined): Agent {
   const { sealedSecrets: _, ...rest } = agent
   return sealed === undefined ? rest : { ...rest, sealedSecrets: sealed }
 }
 
-/** With their values for callers that may act as the agent; a key with the scope `read` is told their names only. */
+/** With values for callers that may act as the agent; a key with scope `read` gets the names only. */
 export function secretsOf(
   { id, sealedSecrets }: Agent,
   { secretKeys, caller }: ServiceContext,

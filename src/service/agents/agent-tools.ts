@@ -8,7 +8,7 @@ import { findToolsByName, requireTool } from '../tools/tools.ts'
 export const toolsOf = (agent: Agent, context: ServiceContext): Promise<StoredTool[]> =>
   findToolsByName(agent.tools, context)
 
-/** Attaching what is attached changes nothing. A tool that asks by itself asks on this agent too. */
+/** Idempotent. A tool that requires approval by default requires it on this agent too. */
 export async function attachTool(agent: Agent, id: ToolId, context: ServiceContext): Promise<void> {
   const { name } = await requireTool(id, context)
   await changeTools(agent, context, (before) => {
@@ -21,7 +21,7 @@ export async function attachTool(agent: Agent, id: ToolId, context: ServiceConte
   })
 }
 
-/** With the tool goes what was said about its approval. */
+/** Also removes the approval setting of the tool on this agent. */
 export async function detachTool(agent: Agent, id: ToolId, context: ServiceContext): Promise<void> {
   const { name } = await requireTool(id, context)
   await changeTools(agent, context, (before) => {
@@ -30,7 +30,7 @@ export async function detachTool(agent: Agent, id: ToolId, context: ServiceConte
   })
 }
 
-/** Whether calls of this tool wait for a person's word, on this agent alone. */
+/** Sets whether calls of this tool need approval, for this agent only. */
 export async function setApproval(
   { agent, tool, isRequired }: { agent: Agent; tool: string; isRequired: boolean },
   context: ServiceContext,

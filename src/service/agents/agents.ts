@@ -12,7 +12,7 @@ import { closeConversations } from '../workspaces/end-processes.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { requireBlocks, requireModelHandle, requireUniqueLabels } from './create-agent.ts'
 
-/** By id or by name; an agent of another organization looks like one that does not exist. */
+/** By id or by name. An agent of another organization is reported as not found. */
 export async function requireAgent(idOrName: string, context: ServiceContext): Promise<Agent> {
   const { agents } = context.deps.store
   const id = parseId('agent', idOrName)
@@ -29,7 +29,7 @@ export const listAgents = (context: ServiceContext): Promise<Agent[]> =>
 export async function searchAgents(filter: AgentFilter, page: ListPage, context: ServiceContext): Promise<Agent[]> {
   const agents = await context.deps.store.agents.search(context.organizationId, filter, page)
   if (agents) return agents
-  throw new Problem('not-found', `There is no agent ${page.after ?? page.before} to go on from.`)
+  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of an agent in this list.`)
 }
 
 export const countAgents = (context: ServiceContext): Promise<number> =>
@@ -43,22 +43,22 @@ export const listTags = (
   context: ServiceContext,
 ): Promise<string[]> => context.deps.store.tags.list(context.organizationId, query)
 
-/** What is not named stays as it is. */
+/** Absent fields stay unchanged. */
 type UpdateAgentRequest = {
   agent: Agent
   name?: string
   system?: string
   model?: string
-  /** Names that are known to exist. */
+  /** Names of existing tools: the caller checks them. */
   tools?: string[]
   tags?: string[]
   blockIds?: BlockId[]
   settings?(settings: AgentSettings): AgentSettings
-  /** In place of all it had. */
+  /** Replaces all secrets of the agent. */
   secrets?: Secrets
 }
 
-/** Turns that run go on as they began; the next one sees the change. */
+/** Running turns keep their settings; the next turn uses the new ones. */
 export async function updateAgent(request: UpdateAgentRequest, context: ServiceContext): Promise<Agent> {
   const { agent, name, system, model, tools, tags, blockIds, settings, secrets } = request
   const trimmed = name === undefined ? undefined : cleanText(name).trim()
@@ -83,7 +83,7 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
       return secrets ? withSecrets(edited, sealed) : edited
     },
     ...defined({ tags, blockIds: blocks ? blocks.map(({ id }) => id) : undefined }),
-    // Other words or other blocks are another prompt; a block that only changed its value is not.
+    // A new system text or another set of blocks needs a new prompt; a new value of an attached block does not.
     recompiles: system !== undefined || blocks !== undefined,
   })
   if (updated) return updated
@@ -93,9 +93,9 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
 const ACTIVE_STATUSES: ('created' | 'running')[] = ['created', 'running']
 
 /**
- * What still runs is cancelled and heard out, so that its tools and models have stopped; then all rows are gone at once,
- * then what its conversations kept warm and their workspaces. A run that does not end before the signal is not waited
- * for: its worker finds its lease gone.
+ * Cancels the active runs and waits for their end, so that tools and models have stopped; then deletes all rows in one
+ * transaction, then cached histories and workspaces. A run that has not ended when the signal aborts is not waited for:
+ * its worker loses the lease.
  */
 export async function deleteAgent(agent: Agent, context: ServiceContext, signal: AbortSignal): Promise<void> {
   const { store } = context.deps
@@ -119,7 +119,7 @@ export async function deleteAgent(agent: Agent, context: ServiceContext, signal:
   )
 }
 
-/** The run may end by itself meanwhile, or be deleted by another request. */
+/** The run may end by itself in the meantime, or be deleted by another request. */
 async function ignoringProblems(work: Promise<unknown>): Promise<void> {
   try {
     await work

@@ -21,14 +21,14 @@ export type CreateAgentRequest = {
   fallback?: string[]
   /** By name. Left out: the memory tools, and for the scripted model the demo tools. */
   tools?: string[]
-  /** What becomes of names that nothing answers to: the agent is not made, or it says what it lacks. */
+  /** For names of tools that do not exist: refuse the request, or note them in the agent's `missingTools`. */
   unknownTools?: 'refuse' | 'note'
   settings?: AgentSettings
   /** Left out along with `tools` and `blockIds`, an agent on a real model gets `DEFAULT_BLOCKS`. */
   blocks?: NewBlock[]
   blockIds?: BlockId[]
   tags?: string[]
-  /** What was said before it was made, in order. */
+  /** The initial history, in order. */
   messages?: NewInput[]
   secrets?: Secrets
 }
@@ -41,7 +41,7 @@ export const DEFAULT_BLOCKS: readonly NewBlock[] = [
 
 const DEFAULT_SYSTEM = 'You are a helpful assistant. Use your tools when they help; say so when one fails.'
 
-/** Makes an agent and its default conversation. */
+/** Creates an agent and its default conversation. */
 export async function createAgent(request: CreateAgentRequest, context: ServiceContext): Promise<Agent> {
   const { store, clock, randomness } = context.deps
   const name = cleanText(request.name).trim()
@@ -93,13 +93,13 @@ async function chooseTools(
   { tools: wanted, unknownTools = 'refuse', settings }: CreateAgentRequest,
   { context, isScripted, hasMemory }: { context: ServiceContext; isScripted: boolean; hasMemory: boolean },
 ): Promise<ChosenTools> {
-  const given = settings ? { settings } : {}
+  const withSettings = settings ? { settings } : {}
   const all = context.deps.tools.names()
-  if (!wanted) return { tools: defaultTools(all, { isScripted, hasMemory }), ...given }
+  if (!wanted) return { tools: defaultTools(all, { isScripted, hasMemory }), ...withSettings }
   const names = [...new Set(wanted)]
   const found = await findKnownToolNames(names, context)
   const missing = names.filter((name) => !found.includes(name))
-  if (missing.length === 0) return { tools: found, ...given }
+  if (missing.length === 0) return { tools: found, ...withSettings }
   if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
   throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
 }
@@ -126,7 +126,7 @@ function requestedBlocks(
   return tools || blockIds || isScripted ? [] : DEFAULT_BLOCKS
 }
 
-/** All of them, or none: an agent is never made with half its memory. */
+/** All or none: an agent is never created with half its memory. */
 export async function requireBlocks(ids: readonly BlockId[], context: ServiceContext): Promise<Block[]> {
   const blocks: Block[] = []
   for (const id of new Set(ids)) blocks.push(await requireBlock(id, context))

@@ -15,15 +15,16 @@ type AnswerApprovalRequest = {
   runId: string
   verdicts: Verdict[]
   followUps?: Input[]
-  /** What is said when the answer had been carried out and only the words after it are missing; nothing by default. */
+  /** Input for a repeated answer whose tools have run but whose run stopped before the model continued. */
   reminder?: Input[]
   /** How the continuing run differs from the one that waited. */
   options?: Pick<SendOptions, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata' | 'callback'>
 }
 
 /**
- * Answers all open calls of a waiting run at once and opens the run that carries the answer out. Answering again
- * attaches to that run; if it was cancelled or failed, a new one lets the model go on without running a tool again.
+ * Answers all open calls of a waiting run at once and opens the run that carries the answer out. Idempotent: a repeated
+ * answer attaches to that run. If that run was cancelled or failed, a new run lets the model continue without running a
+ * tool twice.
  */
 export async function answerApproval(request: AnswerApprovalRequest, context: ServiceContext): Promise<RunId> {
   const continuing = await answerOrAttach(request, context)
@@ -37,7 +38,10 @@ async function answerOrAttach(request: AnswerApprovalRequest, context: ServiceCo
   for (;;) {
     const run = runId && (await store.runs.get(context.organizationId, runId))
     if (!run)
-      throw new Problem('not-found', `There is no run "${request.runId}". \`holdfast approvals\` lists what waits.`)
+      throw new Problem(
+        'not-found',
+        `There is no run "${request.runId}". \`holdfast approvals\` lists the waiting runs.`,
+      )
     const events = await store.events.read(run.id, 0)
     const turn = foldTurn(events.map(({ event }) => event))
     if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, context)
@@ -72,7 +76,7 @@ async function openContinuation(
   const continues = { runId: run.id, stepId, answerId, resultsId, calls, decisions: decided.decisions }
   const at = clock.now()
   const changes = project(turn, answered, { runId: run.id, at, holdsConversation: true })
-  const place = engine?.dispatcher.reserve()
+  const slot = engine?.dispatcher.reserve()
   try {
     const entry = inputAcceptedEntry(turn, {
       inputs: [...turn.pending, ...(followUps ?? [])],
@@ -91,14 +95,14 @@ async function openContinuation(
       },
       run: next,
       entry,
-      ...defined({ claimFor: engine && place ? engine.workerId : undefined }),
+      ...defined({ claimFor: engine && slot ? engine.workerId : undefined }),
     })
     if (!opened) return undefined
-    if (opened.status === 'running' && place) place.use({ run: opened, events: [{ seq: 1, at, event: entry.event }] })
+    if (opened.status === 'running' && slot) slot.use({ run: opened, events: [{ seq: 1, at, event: entry.event }] })
     else engine?.dispatcher.wake('queue')
     return opened.id
   } finally {
-    place?.release()
+    slot?.release()
   }
 }
 
@@ -114,7 +118,7 @@ async function answerAgain(
   if (!stopped) return continuing.id
 
   const at = deps.clock.now()
-  const nothing: ProjectedEvent = { event: { type: 'input-steered', v: 1, inputs: [] }, at, changes: [] }
+  const emptySteering: ProjectedEvent = { event: { type: 'input-steered', v: 1, inputs: [] }, at, changes: [] }
   const opened = await deps.store.runs.open({
     run: newContinuingRun(run, options, context),
     entry: inputAcceptedEntry(turn, {
@@ -123,21 +127,21 @@ async function answerAgain(
       ...defined({ options }),
     }),
     policy: 'enqueue',
-    interruption: nothing,
-    steering: nothing,
+    interruption: emptySteering,
+    steering: emptySteering,
   })
   if (opened.type !== 'opened') throw new Problem('busy', 'The conversation is busy. Try again in a moment.')
   engine?.dispatcher.wake('queue')
   return opened.run.id
 }
 
-function newContinuingRun(run: Run, wishes: AnswerApprovalRequest['options'], { deps }: ServiceContext): NewRun {
+function newContinuingRun(run: Run, options: AnswerApprovalRequest['options'], { deps }: ServiceContext): NewRun {
   const { organizationId, agentId, conversationId } = run
-  const { background = run.background, metadata = {}, callback } = wishes ?? {}
+  const { background = run.background, metadata = {}, callback } = options ?? {}
   const id = `run-${deps.randomness.uuid()}` as const
   const createdAt = deps.clock.now()
-  const place = { id, organizationId, agentId, conversationId, continues: run.id }
-  return { ...place, background, createdAt, metadata, ...defined({ callback }) }
+  const ids = { id, organizationId, agentId, conversationId, continues: run.id }
+  return { ...ids, background, createdAt, metadata, ...defined({ callback }) }
 }
 
 type AcceptedInput = {

@@ -7,7 +7,7 @@ import type { ServiceContext } from '../service-context.ts'
 
 export type PendingApproval = { run: Run; calls: ToolCall[] }
 
-/** What waits for a person, oldest first. */
+/** Runs that wait for approval, oldest first. */
 export async function listApprovals(context: ServiceContext): Promise<PendingApproval[]> {
   const { store } = context.deps
   const waiting = await store.runs.list(context.organizationId, { waiting: true }, { limit: 1000 })
@@ -20,7 +20,7 @@ export async function listApprovals(context: ServiceContext): Promise<PendingApp
 
 type OpenApproval = { runId: RunId; answerId: MessageId; calls: ToolCall[] }
 
-/** The calls of this conversation that wait for an answer. */
+/** The calls of this conversation that wait for approval. */
 export async function findOpenApproval(
   conversationId: ConversationId,
   context: ServiceContext,
@@ -33,10 +33,10 @@ export async function findOpenApproval(
   return turn.step && calls.length > 0 ? { runId: run.id, answerId: turn.step.answerId, calls } : undefined
 }
 
-/** How far back an answer to an approval is recognized as one that was given before. */
+/** How many messages back a repeated approval answer is recognized. */
 const RECENT_MESSAGES = 50
 
-/** The run that waited for a word on exactly these calls and has it. */
+/** The run that waited for approval of exactly these calls and has been answered. */
 export async function findAnsweredApproval(
   conversationId: ConversationId,
   callIds: readonly string[],
@@ -45,10 +45,10 @@ export async function findAnsweredApproval(
   if (callIds.length === 0) return undefined
   const page = { limit: RECENT_MESSAGES, take: 'newest' } as const
   const recent = await context.deps.store.messages.list(context.organizationId, conversationId, page)
-  const asked = new Set(callIds)
+  const wanted = new Set(callIds)
   const answered = recent.findLast(({ body }) => {
-    if (body.role !== 'approval' || body.decisions.length !== asked.size) return false
-    return body.decisions.every(({ callId }) => asked.has(callId))
+    if (body.role !== 'approval' || body.decisions.length !== wanted.size) return false
+    return body.decisions.every(({ callId }) => wanted.has(callId))
   })
   return answered?.runId
 }

@@ -13,17 +13,21 @@ type ChangeContextRequest = {
   conversationId: ConversationId
   task: NonNullable<RunSettings['task']>
   compaction?: Partial<CompactionSettings>
-  /** What happens when something runs there; by default it waits for its turn. */
+  /** While another run holds the conversation: wait in its queue (default), or refuse. */
   policy?: 'enqueue' | 'reject'
 }
 
 /**
- * Makes room in what the model sees of a conversation: by a summary, or by forgetting all of it. It takes the conversation
- * as any run does, after what runs or waits there; the messages stay readable. The run says what became of it.
+ * Shrinks the context of a conversation: by a summary, or by a reset. It is a run like any other, queued behind the
+ * runs of the conversation; the messages stay readable. The status of the run is the result.
  */
 export async function changeContext(request: ChangeContextRequest, context: ServiceContext): Promise<RunId> {
   const { engine, deps, defaults, organizationId } = context
-  if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Ask it there.')
+  if (!engine)
+    throw new Problem(
+      'home-owned',
+      'Another process owns this home and runs its agents. Send the request to that process.',
+    )
   const { agent, conversationId, task, compaction, policy = 'enqueue' } = request
   const settings: RunSettings = {
     targets: chainOf(agent, defaults.fallback),

@@ -14,8 +14,8 @@ import type { ServiceContext } from '../service-context.ts'
 import { closeConversations } from '../workspaces/end-processes.ts'
 import { promptOf } from './prompt.ts'
 
-export const listConversations = (agent: Agent, serviceContext: ServiceContext): Promise<Conversation[]> =>
-  serviceContext.deps.store.conversations.list(serviceContext.organizationId, agent.id)
+export const listConversations = (agent: Agent, context: ServiceContext): Promise<Conversation[]> =>
+  context.deps.store.conversations.list(context.organizationId, agent.id)
 
 export async function searchConversations(
   filter: ConversationFilter,
@@ -24,41 +24,41 @@ export async function searchConversations(
 ): Promise<Conversation[]> {
   const found = await deps.store.conversations.search(organizationId, filter, page)
   if (found) return found
-  throw new Problem('not-found', `There is no conversation ${page.after ?? page.before} to go on from.`)
+  throw new Problem(
+    'not-found',
+    `Unknown cursor ${page.after ?? page.before}. Use the id of a conversation in this list.`,
+  )
 }
 
 /** The named conversation of this agent, or its default one. */
 export async function requireConversation(
   agent: Agent,
   id: string | undefined,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<Conversation> {
-  const { conversations } = serviceContext.deps.store
+  const { conversations } = context.deps.store
   const parsed = id === undefined ? undefined : parseId('conv', id)
   const found =
     id === undefined
-      ? await conversations.defaultOf(serviceContext.organizationId, agent.id)
-      : parsed && (await conversations.get(serviceContext.organizationId, parsed))
+      ? await conversations.defaultOf(context.organizationId, agent.id)
+      : parsed && (await conversations.get(context.organizationId, parsed))
   if (found?.agentId === agent.id) return found
   throw new Problem('not-found', `Agent ${agent.name} has no conversation "${id ?? 'default'}".`)
 }
 
-/** By its own id, whichever agent it belongs to. */
+/** By its id, for any agent of the organization. */
 export const findConversation = (
   id: ConversationId,
   { deps, organizationId }: ServiceContext,
 ): Promise<Conversation | undefined> => deps.store.conversations.get(organizationId, id)
 
-export async function requireConversationById(
-  id: ConversationId,
-  serviceContext: ServiceContext,
-): Promise<Conversation> {
-  const found = await findConversation(id, serviceContext)
+export async function requireConversationById(id: ConversationId, context: ServiceContext): Promise<Conversation> {
+  const found = await findConversation(id, context)
   if (found) return found
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }
 
-/** A conversation by its own id, with the agent it belongs to. */
+/** A conversation by its id, with its agent. */
 export async function requireConversationAndAgent(
   id: ConversationId,
   { deps, organizationId }: ServiceContext,
@@ -70,21 +70,21 @@ export async function requireConversationAndAgent(
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }
 
-/** Another conversation of this agent, beside its default one. */
+/** Creates a conversation in addition to the default one of the agent. */
 export async function createConversation(
   agent: Agent,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
   { ownLabels = [], ...details }: ConversationDetails & { ownLabels?: readonly string[] } = {},
 ): Promise<Conversation> {
-  const blocks = await copyAgentBlocks(agent, ownLabels, serviceContext)
-  const conversation = newConversation(agent.id, serviceContext, withOwnBlocks(details, blocks))
-  await serviceContext.deps.store.conversations.create(conversation, blocks)
-  // Compiled now and kept: later changes of memory do not reach this prompt.
-  await promptOf(conversation.id, serviceContext)
+  const blocks = await copyAgentBlocks(agent, ownLabels, context)
+  const conversation = newConversation(agent.id, context, withOwnBlocks(details, blocks))
+  await context.deps.store.conversations.create(conversation, blocks)
+  // Compiled and stored now: later changes of memory do not affect this prompt.
+  await promptOf(conversation.id, context)
   return conversation
 }
 
-/** What is not named stays as it is. */
+/** Absent fields stay unchanged. */
 type ConversationChange = {
   details?(before: ConversationDetails): ConversationDetails
   isArchived?: boolean
@@ -110,7 +110,7 @@ export async function updateConversation(
   throw new Problem('not-found', `There is no conversation ${id}.`)
 }
 
-/** What the model is shown, what waits and how the agent's last run ended: all of one moment. */
+/** The context, the open approval and the end of the agent's last run, read in one snapshot. */
 export async function readConversationState(
   id: ConversationId,
   { deps, organizationId }: ServiceContext,
@@ -118,7 +118,7 @@ export async function readConversationState(
   return (await deps.store.messageSearch.conversationState(organizationId, id)) ?? { context: [], lastRun: {} }
 }
 
-/** How many messages the model is shown of a conversation. */
+/** The number of messages in the context of the model. */
 export async function countContextMessages(conversationId: ConversationId, { deps }: ServiceContext): Promise<number> {
   const messages = await deps.store.messages.context(conversationId)
   return toModelHistory(messages.map(({ body }) => body)).length
@@ -126,7 +126,7 @@ export async function countContextMessages(conversationId: ConversationId, { dep
 
 type ForkConversationRequest = {
   source: Conversation
-  /** The position of the last message that is wanted; without it, all there is. */
+  /** The position of the last message to copy. Default: all messages. */
   upTo?: number
   isHidden?: boolean
 }
@@ -137,21 +137,21 @@ type ForkConversationRequest = {
  */
 export async function forkConversation(
   request: ForkConversationRequest,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<Conversation> {
   const { source, upTo, isHidden } = request
-  const { store } = serviceContext.deps
+  const { store } = context.deps
   if (upTo !== undefined && upTo < source.contextStart)
-    throw new Problem('invalid', 'A fork cannot end with a message that the model is no longer shown.')
+    throw new Problem('invalid', 'A fork cannot end at a message that is no longer in the context of the model.')
   const view = await store.messages.context(source.id)
   const { end, contextStart } = forkPoint(view, source.contextStart, upTo)
   const { hidden: _, ownBlocks = [], ...details } = source.details ?? {}
-  const blocks = await copyBlocks(ownBlocks, serviceContext)
+  const blocks = await copyBlocks(ownBlocks, context)
   const last = view.findLast(({ position }) => position < end)?.createdAt
   const fork: Conversation = {
     ...newConversation(
       source.agentId,
-      serviceContext,
+      context,
       withOwnBlocks({ ...details, ...defined({ hidden: isHidden ? true : undefined }) }, blocks),
     ),
     nextPosition: end,
@@ -160,59 +160,55 @@ export async function forkConversation(
   }
   if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')
     throw new Problem('not-found', `There is no conversation ${source.id}.`)
-  await promptOf(fork.id, serviceContext)
+  await promptOf(fork.id, context)
   return fork
 }
 
-/** How often new runs may begin in it before the deletion gives up. */
+/** How often a deletion starts over because new runs have begun. */
 const MAX_DELETE_ROUNDS = 3
 
 /**
- * What still runs, waits or is queued in it is cancelled and heard out; then it is gone, and nothing can begin in it; then
- * what it kept warm and its workspace go.
- * Where a run does not end before the signal, nothing is deleted and its sender is told which.
+ * Cancels all runs of the conversation, waits for their end, deletes the conversation, then its cached history and its
+ * workspace. If a run has not ended when the signal aborts, nothing is deleted and the error names that run.
  */
 export async function deleteConversation(
   { id, isDefault }: Conversation,
-  serviceContext: ServiceContext,
+  context: ServiceContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, clock } = serviceContext.deps
-  if (isDefault) throw new Problem('invalid', 'The default conversation belongs to its agent and stays with it.')
-  let left: RunId | undefined
+  const { store, clock } = context.deps
+  if (isDefault)
+    throw new Problem('invalid', 'The default conversation of an agent cannot be deleted. Delete the agent instead.')
+  let unfinished: RunId | undefined
   for (let round = 0; round < MAX_DELETE_ROUNDS && !signal.aborted; round++) {
-    const deleted = await store.conversations.delete(serviceContext.organizationId, id, clock.now())
+    const deleted = await store.conversations.delete(context.organizationId, id, clock.now())
     switch (deleted.type) {
       case 'deleted':
-        return closeConversations([id], serviceContext)
+        return closeConversations([id], context)
       case 'not-found':
         throw new Problem('not-found', `There is no conversation ${id}.`)
       case 'busy':
-        // The newest first: what is queued must not begin when what runs before it ends.
+        // Newest first: a queued run must not start when the one before it ends.
         for (const runId of deleted.runIds.toReversed()) {
-          left = runId
-          await cancelRun(runId, serviceContext)
+          unfinished = runId
+          await cancelRun(runId, context)
         }
-        for (const runId of deleted.runIds) await waitForRun(runId, serviceContext, signal)
+        for (const runId of deleted.runIds) await waitForRun(runId, context, signal)
     }
   }
   const message = 'The conversation is not deleted: another request is currently being processed and has not ended yet.'
-  throw new Problem('busy', message, left ? { runId: left } : {})
+  throw new Problem('busy', message, unfinished ? { runId: unfinished } : {})
 }
 
-/** Copies of the agent's blocks: what this conversation does to them reaches no other. */
-async function copyAgentBlocks(
-  agent: Agent,
-  labels: readonly string[],
-  serviceContext: ServiceContext,
-): Promise<Block[]> {
+/** Copies of the agent's blocks: changes in this conversation do not affect others. */
+async function copyAgentBlocks(agent: Agent, labels: readonly string[], context: ServiceContext): Promise<Block[]> {
   if (labels.length === 0) return []
-  const blocks = await serviceContext.deps.store.blocks.ofAgent(serviceContext.organizationId, agent.id)
+  const blocks = await context.deps.store.blocks.ofAgent(context.organizationId, agent.id)
   return [...new Set(labels)].map((label) => {
     const block = blocks.find((one) => one.label === label)
-    if (block) return copyBlock(block, serviceContext)
-    const there = blocks.map((one) => one.label).join(', ') || 'none'
-    throw new Problem('invalid', `The agent has no block labeled "${label}" to copy. It has: ${there}.`)
+    if (block) return copyBlock(block, context)
+    const labels = blocks.map((one) => one.label).join(', ') || 'none'
+    throw new Problem('invalid', `The agent has no block labeled "${label}" to copy. Its blocks: ${labels}.`)
   })
 }
 
@@ -241,9 +237,7 @@ function newConversation(
   }
 }
 
-async function copyBlocks(ids: readonly BlockId[], serviceContext: ServiceContext): Promise<Block[]> {
-  const found = await Promise.all(
-    ids.map((id) => serviceContext.deps.store.blocks.get(serviceContext.organizationId, id)),
-  )
-  return found.flatMap((block) => (block ? [copyBlock(block, serviceContext)] : []))
+async function copyBlocks(ids: readonly BlockId[], context: ServiceContext): Promise<Block[]> {
+  const found = await Promise.all(ids.map((id) => context.deps.store.blocks.get(context.organizationId, id)))
+  return found.flatMap((block) => (block ? [copyBlock(block, context)] : []))
 }

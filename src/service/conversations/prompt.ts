@@ -5,11 +5,11 @@ import { Problem } from '../../core/problem.ts'
 import { systemPrompt } from '../../engine/system-prompt.ts'
 import type { ServiceContext } from '../service-context.ts'
 
-/** What the model of this conversation is told first; it is kept from the first time it is asked for. */
-export const promptOf = (conversationId: ConversationId, serviceContext: ServiceContext): Promise<string> =>
-  systemPrompt({ organizationId: serviceContext.organizationId, conversationId }, serviceContext.deps)
+/** The system prompt of a conversation. It is compiled and stored at the first request. */
+export const promptOf = (conversationId: ConversationId, context: ServiceContext): Promise<string> =>
+  systemPrompt({ organizationId: context.organizationId, conversationId }, context.deps)
 
-/** What the model of this conversation sees behind its prompt, and how many passages the prompt tells it of. */
+/** The messages the model sees after the system prompt, and the number of passages that the prompt mentions. */
 export async function readModelContext(
   conversationId: ConversationId,
   { deps, organizationId }: ServiceContext,
@@ -21,15 +21,15 @@ export async function readModelContext(
   return { messages, passageCount: materials?.passageCount ?? 0 }
 }
 
-/** The prompt as memory is now. Unless it is only tried, it is what the conversation is told from its next turn on. */
+/** Compiles the prompt from current memory. Unless `dryRun`, the conversation uses it from its next turn on. */
 export async function recompilePrompt(
   { conversationId, dryRun }: { conversationId: ConversationId; dryRun: boolean },
-  serviceContext: ServiceContext,
+  context: ServiceContext,
 ): Promise<string> {
-  const { store, clock } = serviceContext.deps
-  const materials = await store.prompts.inputs(serviceContext.organizationId, conversationId)
+  const { store, clock } = context.deps
+  const materials = await store.prompts.inputs(context.organizationId, conversationId)
   if (!materials) throw new Problem('not-found', `There is no conversation ${conversationId}.`)
   const text = compilePrompt({ ...materials, at: clock.now() })
-  if (!dryRun) await store.prompts.replace(serviceContext.organizationId, conversationId, text)
+  if (!dryRun) await store.prompts.replace(context.organizationId, conversationId, text)
   return text
 }

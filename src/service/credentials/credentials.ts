@@ -13,29 +13,29 @@ import type { StoredCredential } from '../../ports/credential-store.ts'
 import type { RefreshResult } from '../../ports/credentials.ts'
 import type { ServiceContext } from '../service-context.ts'
 
-/** What the verbs about credentials use of the desk. */
+/** The part of the service context that the credential verbs use. */
 export type CredentialContext = Pick<ServiceContext, 'organizationId' | 'credentialAdmin'> & {
   deps: Pick<EngineDeps, 'store' | 'clock' | 'randomness' | 'credentials'>
 }
 
-/** A credential as people see it. The secret is a masked tail, or nothing where it cannot be opened. */
+/** A credential without its secret. `hint` is the masked end of it, absent if it cannot be decrypted. */
 export type ListedCredential = Credential & { hint?: string; cooldown?: Cooldown }
 
 export type CredentialList = {
-  /** In the order in which they are taken, provider by provider. */
+  /** By provider, in the order in which they are used. */
   stored: ListedCredential[]
   environment: EnvironmentCredential[]
 }
 
-/** Every credential this process can use, with what it rests for; never a secret. */
+/** Every credential this process can use, with its cooldown; never a secret. */
 export async function listCredentials(context: CredentialContext, provider?: string): Promise<CredentialList> {
   const { store, clock } = context.deps
   const rows = await store.credentials.list(context.organizationId, provider)
   const cooldowns = await store.cooldowns.list(context.organizationId, clock.now())
-  const restOf = new Map(cooldowns.flatMap((rest) => (rest.scope === 'credential' ? [[rest.key, rest]] : [])))
+  const cooldownById = new Map(cooldowns.flatMap((one) => (one.scope === 'credential' ? [[one.key, one]] : [])))
   const stored = rows.map((row): ListedCredential => {
     const secret = context.credentialAdmin.box.open(row.sealed.secret, row.id)
-    const cooldown = restOf.get(row.id)
+    const cooldown = cooldownById.get(row.id)
     return {
       ...withoutSecrets(row),
       ...defined({ hint: secret === undefined ? undefined : maskedSecret(secret), cooldown }),
@@ -49,16 +49,16 @@ export type AddCredentialRequest = {
   provider: string
   label?: string
   secret: string
-  /** Makes it an OAuth credential, which is renewed by itself. */
+  /** Makes it an OAuth credential, which is refreshed automatically. */
   refreshToken?: string
   oauth?: OAuthDetails
   expiresAt?: number
   priority?: number
-  /** `replace`: a new secret for the one that has this label; a dead one lives again. */
+  /** `replace`: store the new secret in the credential with this label, and revive it if it is dead. */
   onSameLabel?: 'refuse' | 'replace'
 }
 
-/** Keeps a key or token, sealed. What comes back shows a masked tail of it. */
+/** Stores a key or token, encrypted. The result has a masked hint of it. */
 export async function addCredential(
   request: AddCredentialRequest,
   context: CredentialContext,
@@ -117,7 +117,7 @@ export async function addCredential(
   )
 }
 
-/** Forgets a stored credential and what it rests for; answers with what was removed. */
+/** Deletes a stored credential and its cooldown. */
 export async function removeCredential(idOrLabel: string, context: CredentialContext): Promise<Credential> {
   const credential = await requireCredential(idOrLabel, context)
   await context.deps.store.credentials.remove(context.organizationId, credential.id)
@@ -126,13 +126,13 @@ export async function removeCredential(idOrLabel: string, context: CredentialCon
 
 type RefreshCredentialRequest = { idOrLabel: string; signal: AbortSignal }
 
-/** Renews a credential now, also one that is still valid; renewals at the same time share one result. */
+/** Refreshes a credential now, even if it is still valid; concurrent refreshes share one result. */
 export async function refreshCredential(
   { idOrLabel, signal }: RefreshCredentialRequest,
   context: CredentialContext,
 ): Promise<{ id: CredentialId; refreshed: RefreshResult }> {
   const { id } = await requireCredential(idOrLabel, context)
-  // No secret has failed, so the one that is stored is renewed.
+  // No secret has failed, so the stored one is refreshed.
   return { id, refreshed: await context.deps.credentials.refresh(id, { failedSecret: '', signal }) }
 }
 
@@ -140,11 +140,11 @@ export type RenewedCredential = { credential: ListedCredential; refreshed: Refre
 
 type RenewCredentialsResult = {
   renewed: RenewedCredential[]
-  /** Variables that hold a key: they are read for each attempt, so there is nothing to renew. */
+  /** Environment variables that hold a key: they are read for each attempt, so there is nothing to refresh. */
   variables: string[]
 }
 
-/** Renews all credentials of a provider, or the one with this id or label. */
+/** Refreshes all credentials of a provider, or the one with this id or label. */
 export async function renewCredentials(
   { which, signal }: { which: string; signal: AbortSignal },
   context: ServiceContext,
@@ -152,16 +152,17 @@ export async function renewCredentials(
   const { stored, environment } = await listCredentials(context)
   const ofProvider = stored.filter(({ provider }) => provider === which)
   const variables = environment.filter(({ provider }) => provider === which).map(({ variable }) => variable)
-  const meant = ofProvider.length > 0 ? ofProvider : stored.filter(({ id, label }) => id === which || label === which)
-  if (meant.length === 0 && variables.length > 0) return { renewed: [], variables }
-  if (meant.length === 0)
+  const matching =
+    ofProvider.length > 0 ? ofProvider : stored.filter(({ id, label }) => id === which || label === which)
+  if (matching.length === 0 && variables.length > 0) return { renewed: [], variables }
+  if (matching.length === 0)
     throw new Problem(
       'not-found',
-      `No provider or credential "${which}" has anything to renew. \`holdfast auth list\` shows what there is.`,
+      `There is no provider or credential "${which}" to refresh. \`holdfast auth list\` lists the credentials.`,
     )
   const renewed: RenewedCredential[] = []
-  // One after the other: they may share an account.
-  for (const { id } of meant) {
+  // Sequential: they may share an account.
+  for (const { id } of matching) {
     const { refreshed } = await refreshCredential({ idOrLabel: id, signal }, context)
     const credential = (await listCredentials(context)).stored.find((one) => one.id === id)
     if (credential) renewed.push({ credential, refreshed })
@@ -169,7 +170,7 @@ export async function renewCredentials(
   return { renewed, variables }
 }
 
-/** By id, or by label where only one credential has it. */
+/** By id, or by a label that only one credential has. */
 export async function requireCredential(idOrLabel: string, context: CredentialContext): Promise<StoredCredential> {
   const all = await context.deps.store.credentials.list(context.organizationId)
   const found = all.filter(({ id, label }) => id === idOrLabel || label === idOrLabel)
@@ -179,14 +180,17 @@ export async function requireCredential(idOrLabel: string, context: CredentialCo
     throw new Problem('conflict', `Several credentials have the label "${idOrLabel}". Give the id: ${ids}.`)
   }
   if (isEnvironmentCredential(idOrLabel, context))
-    throw new Problem('conflict', `${idOrLabel} comes from the environment; change it there.`)
+    throw new Problem(
+      'conflict',
+      `Credential ${idOrLabel} comes from an environment variable. Change or unset that variable.`,
+    )
   throw new Problem('not-found', `There is no credential "${idOrLabel}".`)
 }
 
 const isEnvironmentCredential = (id: string, { credentialAdmin }: CredentialContext): boolean =>
   credentialAdmin.environment().some((key) => key.id === id)
 
-/** Without its ciphertext: there is nothing to learn from it and no reason to hand it on. */
+/** Also without the ciphertext: no caller needs it. */
 function withoutSecrets({ sealed: _sealed, refreshingBy: _claim, ...credential }: StoredCredential): Credential {
   return credential
 }

@@ -5,19 +5,19 @@ import type { SealedSecret } from '../../ports/credential-store.ts'
 import type { SecretKeys } from '../../ports/secret-box.ts'
 import type { Store } from '../../ports/store.ts'
 
-/** What the rotation uses of the desk. */
+/** The part of the service context that the rotation uses. */
 type RotationContext = {
   secretKeys: SecretKeys
   deps: { store: Pick<Store, 'credentials' | 'mcpServers' | 'agents'>; clock: Pick<Clock, 'sleep'> }
 }
 
 const PAGE = 100
-/** Long enough for a process that sealed with the old key just before the change to have committed. */
+/** Time for another process to commit what it encrypted with the old key just before the change. */
 const GRACE_MS = 2_000
 
 /**
- * Makes a new key for the home, seals everything with it and drops the old one. A rotation that is stopped in between
- * leaves every key that is still needed in the file, and the next rotation finishes the work.
+ * Creates a new key for the home, encrypts every secret with it and drops the old keys. An interrupted rotation leaves
+ * every key that is still needed in the file, and the next rotation completes it.
  */
 export async function rotateSecretKey({ secretKeys: keys, deps }: RotationContext): Promise<{ resealed: number }> {
   const { store, clock } = deps
@@ -40,7 +40,7 @@ type SealedRows<Id extends string> = {
   reseal(id: Id, from: SealedSecret, to: SealedSecret): Promise<boolean>
 }
 
-/** Answers with how many rows were not sealed with the current key. */
+/** Returns the number of rows that were not encrypted with the current key. */
 async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<Id>): Promise<number> {
   let found = 0
   let after = 0
@@ -49,7 +49,7 @@ async function resealAll<Id extends string>(keys: SecretKeys, rows: SealedRows<I
     for (const { id, sealed } of page) {
       if (isCurrent(keys, sealed)) continue
       found++
-      // A row that changed meanwhile is found by the next pass.
+      // A row that changed in the meantime is found by the next pass.
       await rows.reseal(id, sealed, resealWithCurrentKey(keys, id, sealed))
     }
     if (page.length < PAGE) return found
@@ -63,12 +63,12 @@ const isCurrent = (keys: SecretKeys, { secret, refreshToken }: SealedSecret): bo
 function resealWithCurrentKey({ box }: SecretKeys, id: string, { secret, refreshToken }: SealedSecret): SealedSecret {
   const reseal = (sealed: string): string => {
     const plain = box.open(sealed, id)
-    // The old key must stay: it may be the only one that opens this, once the right file is back.
+    // Throw before the old keys are dropped: one of them may decrypt this once the right key file is restored.
     if (plain === undefined)
       throw new Problem(
         'conflict',
-        `The secret of ${id} cannot be opened with the keys of this home, so no key was dropped. Bring back the key file ` +
-          'it was sealed with, or remove it, and rotate again.',
+        `The secret of ${id} cannot be decrypted with the keys of this home, so no key was dropped. Restore the key ` +
+          `file it was encrypted with, or remove ${id}, and rotate again.`,
         { credential: id },
       )
     return box.seal(plain, id)

@@ -7,7 +7,7 @@ import { addCredential, type ListedCredential } from './credentials.ts'
 
 type SignInRequest = { provider: string; label?: string; signal: AbortSignal }
 
-/** Begins a login with a code, where the vendor has one. Nothing is kept before the person is done. */
+/** Starts a device-code login, if the vendor has one. Nothing is stored before the user completes it. */
 export async function signIn({ provider, label, signal }: SignInRequest, context: ServiceContext): Promise<DeviceFlow> {
   requireProviderName(provider, context)
   const started = await context.credentialAdmin.startDeviceFlow(provider, { label: label?.trim() || 'default', signal })
@@ -17,19 +17,19 @@ export async function signIn({ provider, label, signal }: SignInRequest, context
     case 'unsupported':
       throw new Problem(
         'invalid',
-        `${provider} has no login with a code. Add a key: \`holdfast auth add ${provider}\`.`,
+        `Provider ${provider} has no device-code login. Add a key with \`holdfast auth add ${provider}\`.`,
       )
     case 'failed':
-      throw new Problem('unavailable', `The login at ${provider} could not begin: ${started.detail}.`)
+      throw new Problem('unavailable', `The login at ${provider} could not be started: ${started.detail}.`)
   }
 }
 
 type AddTokenRequest = {
   provider: string
   label?: string
-  /** The JSON a token endpoint answered with. */
+  /** The JSON response of a token endpoint. */
   tokenResponse: string
-  /** For a provider whose flow is not known here: where its tokens are renewed, and as whom. */
+  /** For a provider without a built-in flow: its token endpoint and the client id to refresh with. */
   tokenUrl?: string
   clientId?: string
   onSameLabel?: 'replace'
@@ -40,13 +40,10 @@ export async function addToken(request: AddTokenRequest, context: ServiceContext
   const { provider, label, tokenResponse, tokenUrl, clientId, onSameLabel } = request
   const { access_token, refresh_token, expires_in, expires_at } = parseTokenResponse(tokenResponse)
   if (typeof access_token !== 'string' || typeof refresh_token !== 'string')
-    throw new Problem(
-      'invalid',
-      'The answer of a token endpoint has an access_token and a refresh_token; this has not.',
-    )
+    throw new Problem('invalid', 'The token response must contain an access_token and a refresh_token.')
   const hasFlow = context.directory.loginNames().includes(provider)
   if (!hasFlow && tokenUrl === undefined)
-    throw new Problem('invalid', `How tokens of ${provider} are renewed is not known here: say where with --token-url.`)
+    throw new Problem('invalid', `The token endpoint of ${provider} is not known. Give its address with --token-url.`)
   const expiresAt = expiryOf(expires_in, expires_at, context.deps.clock.now())
   return addCredential(
     {
@@ -68,9 +65,9 @@ function parseTokenResponse(answer: string): Record<string, unknown> {
     const parsed: unknown = JSON.parse(answer)
     if (parsed !== null && typeof parsed === 'object') return parsed as Record<string, unknown>
   } catch {
-    // Told below; the text is a secret and is not repeated.
+    // Reported below without the text: it is a secret.
   }
-  throw new Problem('invalid', 'What was given is no JSON object, as a token endpoint answers with.')
+  throw new Problem('invalid', 'The token response must be a JSON object, as a token endpoint returns it.')
 }
 
 /** `expires_in` is seconds from now, `expires_at` seconds since 1970. */

@@ -20,11 +20,11 @@ export type NewBlock = {
   isTemplate?: boolean
 }
 
-/** What is not named stays as it is; `description: null` takes it away. */
+/** Absent fields stay unchanged; `description: null` removes the description. */
 export type BlockChange = Partial<Omit<NewBlock, 'description'>> & { description?: string | null }
 
-export async function createBlock(wish: NewBlock, context: ServiceContext): Promise<Block> {
-  const block = toBlock(wish, context)
+export async function createBlock(input: NewBlock, context: ServiceContext): Promise<Block> {
+  const block = toBlock(input, context)
   await context.deps.store.blocks.create(block)
   return block
 }
@@ -38,28 +38,28 @@ export async function requireBlock(id: BlockId, context: ServiceContext): Promis
 export async function listBlocks(filter: BlockFilter, page: ListPage, context: ServiceContext): Promise<Block[]> {
   const blocks = await context.deps.store.blocks.list(context.organizationId, filter, page)
   if (blocks) return blocks
-  throw new Problem('not-found', `There is no block ${page.after ?? page.before} to go on from.`)
+  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of a block in this list.`)
 }
 
-/** Everybody who has the block sees the new value when their prompt is compiled next. */
+/** Every agent with this block sees the new value when its prompt is compiled next. */
 export async function updateBlock(id: BlockId, change: BlockChange, context: ServiceContext): Promise<Block> {
   const { store, clock } = context.deps
   const now = clock.now()
   const updated = await store.blocks.update(context.organizationId, id, (block) => {
     const { description, ...rest } = change
     const { description: before, ...kept } = block
-    const said = description === undefined ? before : (description ?? undefined)
+    const newDescription = description === undefined ? before : (description ?? undefined)
     return requireWithinLimit({
       ...kept,
       ...rest,
       label: requireLabel(change.label ?? block.label),
       value: cleanText(change.value ?? block.value),
-      ...defined({ description: said === undefined ? undefined : cleanText(said) }),
+      ...defined({ description: newDescription === undefined ? undefined : cleanText(newDescription) }),
       updatedAt: now,
     })
   })
   if (updated === 'label-taken')
-    throw new Problem('conflict', `An agent that has this block has another one labeled "${change.label}".`)
+    throw new Problem('conflict', `An agent with this block already has another block labeled "${change.label}".`)
   if (!updated) throw new Problem('not-found', `There is no block ${id}.`)
   return updated
 }
@@ -69,21 +69,21 @@ export async function deleteBlock(id: BlockId, context: ServiceContext): Promise
     throw new Problem('not-found', `There is no block ${id}.`)
 }
 
-/** A block that is checked and not yet stored. */
-export function toBlock(wish: NewBlock, context: ServiceContext): Block {
+/** A validated block that is not stored yet. */
+export function toBlock(input: NewBlock, context: ServiceContext): Block {
   const { clock, randomness } = context.deps
   const now = clock.now()
-  const { description, hidden, templateName } = wish
+  const { description, hidden, templateName } = input
   return requireWithinLimit({
     id: `block-${randomness.uuid()}`,
     organizationId: context.organizationId,
-    label: requireLabel(wish.label),
-    value: cleanText(wish.value),
-    limit: wish.limit ?? DEFAULT_BLOCK_LIMIT,
-    readOnly: wish.readOnly ?? false,
-    tags: wish.tags ?? [],
-    metadata: wish.metadata ?? {},
-    isTemplate: wish.isTemplate ?? false,
+    label: requireLabel(input.label),
+    value: cleanText(input.value),
+    limit: input.limit ?? DEFAULT_BLOCK_LIMIT,
+    readOnly: input.readOnly ?? false,
+    tags: input.tags ?? [],
+    metadata: input.metadata ?? {},
+    isTemplate: input.isTemplate ?? false,
     ...defined({ description: description === undefined ? undefined : cleanText(description), hidden, templateName }),
     version: 1,
     createdAt: now,

@@ -19,7 +19,7 @@ export async function insertPassage(
 ): Promise<Passage> {
   const { store, clock, randomness } = context.deps
   const content = cleanText(text)
-  if (content.trim() === '') throw new Problem('invalid', 'A passage needs a text.')
+  if (content.trim() === '') throw new Problem('invalid', 'A passage needs text.')
   const passage: Passage = {
     id: `passage-${randomness.uuid()}`,
     organizationId: context.organizationId,
@@ -39,10 +39,10 @@ export async function listPassages(
 ): Promise<Passage[]> {
   const passages = await context.deps.store.passages.list(context.organizationId, agent.id, page)
   if (passages) return passages
-  throw new Problem('not-found', `There is no passage ${page.after ?? page.before} to go on from.`)
+  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of a passage in this list.`)
 }
 
-/** Without an agent, among the passages of all. */
+/** Without an agent: among the passages of all agents. */
 export const searchPassages = (
   agent: Agent | undefined,
   { signal, ...query }: PassageQuery & { signal: AbortSignal },
@@ -55,12 +55,12 @@ export const searchPassages = (
 
 export async function deletePassage(agent: Agent, id: PassageId, context: ServiceContext): Promise<void> {
   if (!(await context.deps.store.passages.delete(context.organizationId, agent.id, id)))
-    throw new Problem('not-found', `There is no passage ${id} of agent ${agent.name}.`)
+    throw new Problem('not-found', `Agent ${agent.name} has no passage ${id}.`)
 }
 
 type PassageSearchRequest = {
   organizationId: OrganizationId
-  /** Absent: among the passages of all. */
+  /** Absent: among the passages of all agents. */
   agentId?: AgentId
   query: PassageQuery
   signal: AbortSignal
@@ -69,12 +69,12 @@ type PassageSearchRequest = {
 type PassageSearchDeps = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings }
 
 export async function findPassages(
-  question: PassageSearchRequest,
-  parts: PassageSearchDeps,
+  request: PassageSearchRequest,
+  deps: PassageSearchDeps,
 ): Promise<HybridSearchResult<Passage>> {
-  const { organizationId, agentId, query, signal } = question
-  const { passages } = parts.store
-  const ways = {
+  const { organizationId, agentId, query, signal } = request
+  const { passages } = deps.store
+  const search = {
     text: query.text,
     limit: query.limit,
     signal,
@@ -83,5 +83,5 @@ export async function findPassages(
       passages.vectors.nearest(organizationId, agentId, { ...query, ...meaning, limit }),
     keyOf: ({ id }: Passage) => id,
   }
-  return hybridSearch(ways, { target: await findEmbeddingTarget(question, parts), embeddings: parts.embeddings })
+  return hybridSearch(search, { target: await findEmbeddingTarget(request, deps), embeddings: deps.embeddings })
 }

@@ -3,7 +3,7 @@ import { Problem } from '../../core/problem.ts'
 import type { CallbackRequest } from '../../ports/callback-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
-/** Whether the caller may have that address called. It is judged again before each call. */
+/** Checks whether the caller may use this webhook URL. The sender checks it again before each request. */
 export function acceptCallback(url: string, { outbound, caller }: ServiceContext): CallbackRequest {
   const reach = isOperator(caller) ? 'configured' : 'public'
   const fault = outbound.addressFault(url, reach)

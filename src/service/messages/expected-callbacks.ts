@@ -3,8 +3,8 @@ import type { OrganizationId, RunId } from '../../core/id.ts'
 type ExpectedCallbackListener = (runId: RunId, organizationId: OrganizationId) => void
 
 /**
- * Between the verbs that accept a callback and the job that sends it: the job looks when the run is over, and not with
- * its next sweep. An announcement that is lost costs seconds, since the run's row has the callback.
+ * Connects the verbs that accept a callback (webhook) with the job that sends it: the job sends it as soon as the run
+ * ends instead of at its next sweep. A lost notification costs seconds, because the callback is stored with the run.
  */
 export type ExpectedCallbacks = {
   expect: ExpectedCallbackListener

@@ -17,7 +17,7 @@ export const listMessages = (
   context: ServiceContext,
 ): Promise<Message[]> => context.deps.store.messages.list(context.organizationId, conversationId, page)
 
-/** By any of these ids, the first that exists: a message may be known to a client by another one. */
+/** The first of these ids that exists: clients may know a message under an id derived from the stored one. */
 export async function findMessage(
   ids: readonly MessageId[],
   { deps, organizationId }: ServiceContext,
@@ -37,7 +37,7 @@ type SearchMessagesRequest = {
   from?: number
   to?: number
   limit: number
-  /** By meaning only where an embedding model is configured; otherwise by words. */
+  /** Falls back to words where no embedding model is configured. */
   by: 'words' | 'meaning' | 'both'
   signal: AbortSignal
 }
@@ -51,33 +51,33 @@ export type FoundMessage = {
 }
 
 const BATCH = 200
-/** Messages that say nothing, calls among them, are passed over; where there is nothing else, this is the end. */
+/** Messages without text (tool calls, say) are skipped; this bounds a search that finds nothing else. */
 const MAX_BATCHES = 20
 const ROLES = ['user', 'assistant', 'system']
 
-/** What was said, the best first. Without a word, what was said last. */
+/** Best match first. Without search terms: the newest messages. */
 export async function searchMessages(request: SearchMessagesRequest, context: ServiceContext): Promise<FoundMessage[]> {
   const { text, agentId, limit, by, signal, ...range } = request
   const { organizationId, embeddings } = context
   const parts = { store: context.deps.store, embeddings }
-  // With words one look is enough: only what says them is found, and copies of one message are few.
+  // With search terms one batch is enough: every match has text, and copies of one message are few.
   const batches = searchTerms(text).length > 0 ? 1 : MAX_BATCHES
   const found = new Map<string, FoundMessage>()
   for (let batch = 0; batch < batches && found.size < limit; batch++) {
     const query = { ...range, text, roles: ROLES, limit: BATCH, skip: batch * BATCH }
-    const asked = {
+    const search = {
       organizationId,
       query,
       wordsOnly: by === 'words',
       signal,
       ...defined({ agentId: agentId || undefined }),
     }
-    const answer = await findMessages(asked, parts)
-    const isPlaced = by === 'meaning' && answer.mode === 'words and meaning'
-    const candidates = isPlaced ? nearestFirst(answer.found) : answer.found
+    const answer = await findMessages(search, parts)
+    const byMeaningOnly = by === 'meaning' && answer.mode === 'words and meaning'
+    const candidates = byMeaningOnly ? nearestFirst(answer.found) : answer.found
     for (const { item, ...rank } of candidates) {
-      const said = searchableText(item.body)
-      if (said !== '' && !found.has(item.id)) found.set(item.id, { message: item, text: said, ...rank })
+      const text = searchableText(item.body)
+      if (text !== '' && !found.has(item.id)) found.set(item.id, { message: item, text, ...rank })
     }
     if (candidates.length < BATCH) break
   }
@@ -93,15 +93,15 @@ export async function listAllMessages(
 ): Promise<MessageWithAgent[]> {
   const found = await deps.store.messageSearch.list(organizationId, page)
   if (found) return found
-  throw new Problem('not-found', `There is no message ${page.after ?? page.before} to go on from.`)
+  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of a message in this list.`)
 }
 
 type MessageSearchRequest = {
   organizationId: OrganizationId
-  /** Absent: among what all agents said. */
+  /** Absent: among the messages of all agents. */
   agentId?: AgentId
   query: MessageSearchQuery
-  /** Only what says one of the words. */
+  /** Only messages that contain one of the words. */
   wordsOnly?: boolean
   signal: AbortSignal
 }
@@ -109,13 +109,13 @@ type MessageSearchRequest = {
 type MessageSearchDeps = { store: Pick<Store, 'messageSearch' | 'agents'>; embeddings: Embeddings }
 
 export async function findMessages(
-  question: MessageSearchRequest,
-  parts: MessageSearchDeps,
+  request: MessageSearchRequest,
+  deps: MessageSearchDeps,
 ): Promise<HybridSearchResult<MessageWithAgent>> {
-  const { organizationId, agentId, query, wordsOnly, signal } = question
-  const { messageSearch } = parts.store
+  const { organizationId, agentId, query, wordsOnly, signal } = request
+  const { messageSearch } = deps.store
   const { text, skip: _, ...range } = query
-  const ways = {
+  const search = {
     text,
     limit: query.limit,
     signal,
@@ -124,7 +124,10 @@ export async function findMessages(
       messageSearch.vectors.nearest(organizationId, agentId, { ...range, ...meaning, limit }),
     keyOf: ({ id }: MessageWithAgent) => id,
   }
-  const { embeddings } = parts
-  const isPlaced = embeddings.messages && !wordsOnly
-  return hybridSearch(ways, { target: isPlaced ? await findEmbeddingTarget(question, parts) : undefined, embeddings })
+  const { embeddings } = deps
+  const usesMeaning = embeddings.messages && !wordsOnly
+  return hybridSearch(search, {
+    target: usesMeaning ? await findEmbeddingTarget(request, deps) : undefined,
+    embeddings,
+  })
 }

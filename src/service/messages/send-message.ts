@@ -18,17 +18,17 @@ import type { NewRun, OpenedRun, RequestIdentity } from '../../ports/store.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { withTurnQuota } from './turn-quota.ts'
 
-/** How a request is to be carried out. */
+/** Options of one send. */
 export type SendOptions = {
   policy?: AdmissionPolicy
   streamTokens?: boolean
   background?: boolean
   onGuarded?: RunSettings['onGuarded']
   maxSteps?: number
-  /** Instead of the agent's model, for this run only; the rest of its chain stays. */
+  /** Replaces the agent's model for this run only; the failover chain stays. */
   model?: TargetHandle
   system?: string
-  /** Said after the prompt, for this run only. */
+  /** Text after the system prompt, for this run only. */
   addendum?: string
   clientTools?: ClientTool[]
   metadata?: Json
@@ -43,21 +43,21 @@ export type NewInput = Omit<Input, 'messageId'>
 
 type SendInputsRequest = AddressedSend & {
   inputs: NewInput[]
-  /** What its copies are recognized by, beside the otids of its inputs. */
+  /** How a repeated request is recognized (idempotency), in addition to the otids of its inputs. */
   request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry'>
 }
 
-/** `opened`: a new run. `steered`: it entered the running one. `repeated`: the same request was accepted before. */
+/** `opened`: a new run. `steered`: the message joined the running one. `repeated`: the request was accepted before. */
 type SendResult = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
 
-/** Accepts a message: when this resolves it is on disk, and its run will reach an end, also after a crash. */
+/** Accepts a message. When this resolves, the message is on disk and its run will end, even after a crash. */
 export const sendMessage = (
   { content, otid, ...request }: SendMessageRequest,
   context: ServiceContext,
 ): Promise<SendResult> =>
   sendInputs({ ...request, inputs: [{ role: 'user', content, ...defined({ otid: otid || undefined }) }] }, context)
 
-/** The same for what an application says in several messages: all of them, or none. */
+/** The same for several messages at once: all or none. */
 export async function sendInputs(request: SendInputsRequest, context: ServiceContext): Promise<SendResult> {
   const sent = await withTurnQuota(request.agent.id, context, () => openRun(request, context))
   if (request.callback) context.callbacks.expect(sent.runId, context.organizationId)
@@ -66,27 +66,31 @@ export async function sendInputs(request: SendInputsRequest, context: ServiceCon
 
 async function openRun(request: SendInputsRequest, context: ServiceContext): Promise<SendResult> {
   const { engine, deps } = context
-  if (!engine) throw new Problem('home-owned', 'Another process runs the agents of this home. Send the message there.')
+  if (!engine)
+    throw new Problem(
+      'home-owned',
+      'Another process owns this home and runs its agents. Send the message to that process.',
+    )
   for (const { content } of request.inputs) requireContent(content)
 
   const run = newRun(request, context)
   const entries = newEntries(request, context)
-  const place = engine.dispatcher.reserve()
+  const slot = engine.dispatcher.reserve()
   try {
     const opened = await deps.store.runs.open({
       ...entries,
       run,
       policy: request.policy ?? 'enqueue',
-      ...defined({ claimFor: place ? engine.workerId : undefined }),
+      ...defined({ claimFor: slot ? engine.workerId : undefined }),
     })
     if (opened.type === 'opened') {
       if (opened.interrupted) engine.dispatcher.notify(opened.interrupted)
-      if (opened.run.status === 'running' && place) place.use({ run: opened.run, events: [firstEvent(entries.entry)] })
+      if (opened.run.status === 'running' && slot) slot.use({ run: opened.run, events: [firstEvent(entries.entry)] })
       else engine.dispatcher.wake('queue')
     }
     return await toSendResult(opened, request, context)
   } finally {
-    place?.release()
+    slot?.release()
   }
 }
 
@@ -124,9 +128,9 @@ function newRun(
   context: ServiceContext,
 ): NewRun {
   const { randomness, clock, digest } = context.deps
-  const said = digest(canonicalJson({ inputs: request.inputs, agent: agent.id } as Json))
+  const inputDigest = digest(canonicalJson({ inputs: request.inputs, agent: agent.id } as Json))
   const otids = request.inputs.flatMap(({ otid }) => otid ?? [])
-  const mark: RequestIdentity = { digest: said, otids, isRetry: false, ...request.request }
+  const identity: RequestIdentity = { digest: inputDigest, otids, isRetry: false, ...request.request }
   return {
     id: `run-${randomness.uuid()}` as const,
     organizationId: context.organizationId,
@@ -135,9 +139,9 @@ function newRun(
     background: background ?? false,
     createdAt: clock.now(),
     metadata: request.metadata ?? {},
-    ...defined({ idempotency: idempotencyKey ? { key: idempotencyKey, digest: said } : undefined }),
-    // An otid belongs to one run, also where it comes without the rest of its request.
-    ...defined({ request: request.request || otids.length > 0 ? mark : undefined, callback: request.callback }),
+    ...defined({ idempotency: idempotencyKey ? { key: idempotencyKey, digest: inputDigest } : undefined }),
+    // An otid belongs to one run, even if the rest of the request differs.
+    ...defined({ request: request.request || otids.length > 0 ? identity : undefined, callback: request.callback }),
   }
 }
 
@@ -148,9 +152,9 @@ function newEntries(
   const { agent, model, clientTools, system, addendum } = request
   const compaction = compactionSettingsOf(agent)
   const exitTools = exitToolsOf(agent)
-  const theirs = new Set([...agent.tools, ...(clientTools ?? []).map(({ name }) => name)])
-  // A rule for a tool it does not have would bind a turn to what it cannot do.
-  const toolRules = toolRulesOf(agent).filter(({ tool }) => theirs.has(tool))
+  const toolNames = new Set([...agent.tools, ...(clientTools ?? []).map(({ name }) => name)])
+  // A rule for a tool that the agent does not have could never be satisfied.
+  const toolRules = toolRulesOf(agent).filter(({ tool }) => toolNames.has(tool))
   const inputs = request.inputs.map(
     (input): Input => ({ ...input, messageId: `message-${deps.randomness.uuid()}` as const }),
   )
@@ -161,7 +165,7 @@ function newEntries(
     streamTokens: request.streamTokens ?? true,
     onGuarded: request.onGuarded ?? 'ask',
     approvalTtlMs: defaults.approvalTtlMs,
-    // A caller that holds its connection open gives up at 60 s; a background run has no such caller.
+    // Longer retries for background runs: a caller that holds its connection open gives up at 60 s.
     ...defined({
       patienceMs: request.background ? BACKGROUND_WAIT_BUDGET_MS : undefined,
       clientTools: clientTools && clientTools.length > 0 ? clientTools : undefined,
@@ -181,7 +185,7 @@ function newEntries(
   }
 }
 
-/** A refusal names what stands in the way, so that the sender can do something about it. */
+/** The error names the run or the calls that block the message, so that the sender can act on it. */
 export async function refusalProblem(
   { refusal: reason, runId }: Extract<OpenedRun, { type: 'refused' }>,
   { deps, organizationId }: ServiceContext,

@@ -5,10 +5,10 @@ import type { Engine } from '../../engine/engine.ts'
 import type { ServiceContext } from '../service-context.ts'
 import type { TurnOwner, TurnOwners } from './turn-owners.ts'
 
-/** Beside the running turns: the newest may still be queued. Older ones are forgotten, half of them at a time. */
+/** Owners kept in addition to those of running turns: the newest may still be queued. The older half is dropped. */
 const REMEMBERED_TURNS = 2_000
 
-/** Accepts a message unless its key or its agent has as many turns running here as it may have. */
+/** Sends a message unless its key or its agent has reached its quota of running turns in this process. */
 export async function withTurnQuota<Sent extends { type: string; runId: RunId }>(
   agentId: AgentId,
   context: ServiceContext,
@@ -16,20 +16,20 @@ export async function withTurnQuota<Sent extends { type: string; runId: RunId }>
 ): Promise<Sent> {
   const { engine, caller, turnOwners } = context
   if (!engine) return send()
-  const starter: TurnOwner = { agentId, actor: caller.actor }
-  if (isIssuedKey(caller)) refuseOverQuota(starter, { running: runningTurns(engine, turnOwners), context })
-  turnOwners.opening.add(starter)
+  const owner: TurnOwner = { agentId, actor: caller.actor }
+  if (isIssuedKey(caller)) refuseOverQuota(owner, { running: runningTurns(engine, turnOwners), context })
+  turnOwners.opening.add(owner)
   try {
     const sent = await send()
-    if (sent.type === 'opened') turnOwners.byRun.set(sent.runId, starter)
+    if (sent.type === 'opened') turnOwners.byRun.set(sent.runId, owner)
     forgetEnded(engine, turnOwners)
     return sent
   } finally {
-    turnOwners.opening.delete(starter)
+    turnOwners.opening.delete(owner)
   }
 }
 
-/** The home's own key and the command line belong to the operator, who has no limits here. */
+/** The home's own key and the command line belong to the operator and have no quota. */
 const isIssuedKey = ({ actor }: Caller): boolean => actor !== 'home' && actor !== 'command-line'
 
 const runningTurns = (engine: Engine, { byRun, opening }: TurnOwners): TurnOwner[] => [
@@ -43,11 +43,14 @@ function refuseOverQuota(
 ): void {
   const { turnsPerKey, turnsPerAgent } = context.limits
   if (turnsPerKey > 0 && running.filter((one) => one.actor === actor).length >= turnsPerKey)
-    throw new Problem('queue-full', `This key has ${turnsPerKey} turns running, which is its limit. Try again later.`)
+    throw new Problem(
+      'queue-full',
+      `This key has reached its limit of running turns (${turnsPerKey}). Try again later.`,
+    )
   if (turnsPerAgent > 0 && running.filter((one) => one.agentId === agentId).length >= turnsPerAgent)
     throw new Problem(
       'queue-full',
-      `The agent has ${turnsPerAgent} turns running, which is its limit. Try again later.`,
+      `This agent has reached its limit of running turns (${turnsPerAgent}). Try again later.`,
     )
 }
 

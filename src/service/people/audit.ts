@@ -8,7 +8,7 @@ import { organizationFor } from './organization-for.ts'
 
 type AuditedAction = { verb: string; object?: string; outcome?: AuditOutcome; organizationId?: OrganizationId }
 
-/** A line of the audit log: what is done at this desk, by whom, now. */
+/** An entry of the audit log for an action of the caller of this context, at the current time. */
 export function newAuditEntry(
   { verb, object, outcome = 'done', organizationId }: AuditedAction,
   context: ServiceContext,
@@ -38,5 +38,5 @@ export async function listAudit(
   const organization = await organizationFor(organizationId, context)
   const entries = await context.deps.store.audit.list(organization, page)
   if (entries) return entries
-  throw new Problem('not-found', 'There is no such line of the audit log to go on from.')
+  throw new Problem('not-found', 'Unknown cursor. Use the id of an audit entry in this list.')
 }

@@ -8,19 +8,19 @@ import { newAuditEntry } from './audit.ts'
 import { organizationFor } from './organization-for.ts'
 import { requireName } from './people.ts'
 
-/** What a key ring asks about the keys it was shown. */
+/** The queries of a key ring. */
 export const keyLookup = ({ deps }: ServiceContext): Pick<KeyStore, 'byPrefix' | 'revokedOf'> => deps.store.keys
 
 type CreateKeyRequest = {
   name: string
   scope: Scope
-  /** One's own without it. */
+  /** Default: the organization of the caller. */
   organizationId?: string
   userId?: string
   expiresAt?: number
 }
 
-/** Makes a key. It is told here and never again: what is kept cannot be turned back into it. */
+/** Creates a key. Its secret is returned here and never again: only a digest is stored. */
 export async function createKey(
   request: CreateKeyRequest,
   context: ServiceContext,
@@ -32,7 +32,7 @@ export async function createKey(
   const { expiresAt, scope } = request
   const createdAt = clock.now()
   if (expiresAt !== undefined && expiresAt <= createdAt)
-    throw new Problem('invalid', 'The key would have expired before it is made.')
+    throw new Problem('invalid', 'The expiry time of a key must be in the future.')
   const { prefix, secret } = newSecret(context)
   const key: ApiKey = {
     id: `key-${context.deps.randomness.uuid()}`,
@@ -48,7 +48,7 @@ export async function createKey(
   return { key, secret }
 }
 
-/** Newest first, revoked ones included. */
+/** Newest first, including revoked keys. */
 export async function listKeys(
   { organizationId }: { organizationId?: string },
   context: ServiceContext,
@@ -66,7 +66,7 @@ export async function requireKey(
   throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
 }
 
-/** From now on the key opens nothing; what it holds open ends within a second, in every process. */
+/** The key is refused from now on, and its open requests end within a second, in every process. */
 export async function revokeKey(
   { id: text, organizationId: named }: { id: string; organizationId?: string },
   context: ServiceContext,
@@ -79,14 +79,14 @@ export async function revokeKey(
   throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
 }
 
-/** Each uuid has 74 bits of chance; five of them are more than the 256 that the digest keeps. */
+/** Each uuid has 74 random bits; five of them exceed the 256 bits of the digest. */
 const UUIDS_PER_SECRET = 5
 const PUBLIC_DIGITS = 12
 
 function newSecret({ deps: { randomness, digest } }: ServiceContext): { prefix: string; secret: string } {
-  const chance = (count: number) => digest(Array.from({ length: count }, () => randomness.uuid()).join())
-  const prefix = `hfk-${chance(2).slice(0, PUBLIC_DIGITS)}`
-  return { prefix, secret: `${prefix}-${chance(UUIDS_PER_SECRET)}` }
+  const randomDigest = (count: number) => digest(Array.from({ length: count }, () => randomness.uuid()).join())
+  const prefix = `hfk-${randomDigest(2).slice(0, PUBLIC_DIGITS)}`
+  return { prefix, secret: `${prefix}-${randomDigest(UUIDS_PER_SECRET)}` }
 }
 
 async function requireUser(text: string, organizationId: `org-${string}`, { deps }: ServiceContext): Promise<UserId> {

@@ -5,17 +5,20 @@ import type { ServiceContext } from '../service-context.ts'
 import { newAuditEntry } from './audit.ts'
 import { organizationFor } from './organization-for.ts'
 
-/** What the server began with, and what its own key administers. */
+/** Exists from the start, without a row; the home's own key administers it. */
 const DEFAULT_ORGANIZATION_RECORD: Organization = { id: DEFAULT_ORGANIZATION, name: 'default', createdAt: 0 }
 
 export async function createOrganization(
-  { name: wish }: { name: string },
+  { name: requestedName }: { name: string },
   context: ServiceContext,
 ): Promise<Organization> {
   const { randomness, clock, store } = context.deps
   if (!isOperator(context.caller))
-    throw new Problem('invalid', 'Only an administrator of the default organization makes others.')
-  const name = requireName(wish)
+    throw new Problem(
+      'invalid',
+      'Only operators (administrators of the default organization) can create organizations.',
+    )
+  const name = requireName(requestedName)
   const organization: Organization = { id: `org-${randomness.uuid()}`, name, createdAt: clock.now() }
   const audit = newAuditEntry({ verb: 'organization.create', object: organization.id }, context)
   const made =
@@ -23,10 +26,10 @@ export async function createOrganization(
       ? 'name-taken'
       : await store.people.createOrganization(organization, audit)
   if (made === 'created') return organization
-  throw new Problem('conflict', `There is an organization named ${name} already.`)
+  throw new Problem('conflict', `An organization named ${name} already exists.`)
 }
 
-/** All of them for an operator; others see their own. */
+/** Operators see all organizations; other callers see their own. */
 export async function listOrganizations(context: ServiceContext): Promise<Organization[]> {
   const all = [DEFAULT_ORGANIZATION_RECORD, ...(await context.deps.store.people.listOrganizations())]
   return isOperator(context.caller) ? all : all.filter(({ id }) => id === context.organizationId)
@@ -36,23 +39,23 @@ export async function listOrganizations(context: ServiceContext): Promise<Organi
 type InOrganization = { organizationId?: string }
 
 export async function createUser(
-  { name: wish, organizationId: named }: InOrganization & { name: string },
+  { name: requestedName, organizationId: named }: InOrganization & { name: string },
   context: ServiceContext,
 ) {
   const { randomness, clock, store } = context.deps
-  const name = requireName(wish)
+  const name = requireName(requestedName)
   const organizationId = await organizationFor(named, context)
   const user: User = { id: `user-${randomness.uuid()}`, organizationId, name, createdAt: clock.now() }
   const audit = newAuditEntry({ verb: 'user.create', object: user.id, organizationId }, context)
   if ((await store.people.createUser(user, audit)) === 'created') return user
-  throw new Problem('conflict', `There is a user named ${name} already.`)
+  throw new Problem('conflict', `A user named ${name} already exists.`)
 }
 
 export async function listUsers({ organizationId }: InOrganization, context: ServiceContext): Promise<User[]> {
   return context.deps.store.people.listUsers(await organizationFor(organizationId, context))
 }
 
-/** The user and all of its keys: what they hold open ends within a second. */
+/** Deletes the user and all of its keys; their open requests end within a second. */
 export async function deleteUser(
   { id: text, organizationId: named }: InOrganization & { id: string },
   context: ServiceContext,
@@ -64,11 +67,12 @@ export async function deleteUser(
   throw new Problem('not-found', `There is no user ${text.slice(0, 80)}.`)
 }
 
-const LONGEST_NAME = 200
+const MAX_NAME_LENGTH = 200
 
 export function requireName(text: string): string {
   const name = text.trim()
-  if (name === '') throw new Problem('invalid', 'A name is needed, so that people know what it is for.')
-  if (name.length > LONGEST_NAME) throw new Problem('invalid', `A name has at most ${LONGEST_NAME} characters.`)
+  if (name === '') throw new Problem('invalid', 'The name must not be empty.')
+  if (name.length > MAX_NAME_LENGTH)
+    throw new Problem('invalid', `The name must have at most ${MAX_NAME_LENGTH} characters.`)
   return name
 }

@@ -11,7 +11,7 @@ import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider 
 
 type ListModelsRequest = { provider?: string; signal: AbortSignal }
 
-/** `learned`: the provider said so when a request was too long. `stated`: its list says so, and nothing else does. */
+/** `learned`: from a provider error about a request that was too long. `stated`: from the provider's model list. */
 type WindowSource = 'learned' | 'config' | 'table' | 'stated'
 
 export type KnownModel = {
@@ -19,22 +19,22 @@ export type KnownModel = {
   window?: { tokens: number; from: WindowSource }
   maxOutput?: number
   price?: Price
-  /** Takes no images in tool results, as a failure taught. */
+  /** Learned from a failure: it accepts no images in tool results. */
   textOnlyResults?: true
   usedBy: string[]
-  /** False: an agent counts on it, and the provider's list does not name it. */
+  /** False: an agent uses it, but the provider's list does not contain it. */
   isListed: boolean
 }
 
 export type ProviderModels = {
   provider: string
-  /** Why the provider could not be asked for its list; what agents use is named all the same. */
+  /** Why the list could not be read; models that agents use are listed all the same. */
   failure?: Failure
   advice?: string
   models: KnownModel[]
 }
 
-/** What is configured and what it serves: every provider is asked for its list, all at once and not for long. */
+/** The models of all configured providers, with a request to each for its list, in parallel. */
 export async function listModels(
   { provider, signal }: ListModelsRequest,
   context: ServiceContext,
@@ -46,16 +46,16 @@ export async function listModels(
     context.deps.store.modelNotes.list(context.organizationId),
   ])
   const known: ModelUsage = { agents, notes, context }
-  const asked = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
-  const answers = await Promise.all(asked.map((one) => readProviderModels(one, signal, known)))
-  // A server on this machine that is not configured is shown if it answers.
+  const queried = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
+  const answers = await Promise.all(queried.map((one) => readProviderModels(one, signal, known)))
+  // A local server that is not configured is listed if it answers.
   const shown = answers.filter(
-    (_, index) => wanted || asked[index]!.state !== 'not-configured' || !answers[index]!.failure,
+    (_, index) => wanted || queried[index]!.state !== 'not-configured' || !answers[index]!.failure,
   )
   return wanted === undefined || wanted === SCRIPTED ? [scriptedModels(known), ...shown] : shown
 }
 
-/** A provider without its key cannot be asked; a local server may be there without any configuration. */
+/** A provider without its key cannot list models; a local server may run without any configuration. */
 const isWorthAsking = ({ state, needsKey }: ListedProvider): boolean => state !== 'not-configured' || !needsKey
 
 type ModelUsage = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; context: ServiceContext }
@@ -97,12 +97,12 @@ async function requestModelList(
   return answer.type === 'models' ? { models: answer.models } : { failure: answer.failure }
 }
 
-/** Why the pool of a provider grants no credential, in the words of the engine. */
+/** Why the pool of a provider grants no credential, as a failure of the engine. */
 export function credentialRefusal(choice: CredentialChoice, provider: string): Failure | undefined {
   if (choice.type === 'spent') return { kind: 'auth-rejected', detail: choice.detail }
   if (choice.type !== 'cooling') return undefined
   const end = new Date(choice.until).toISOString()
-  const detail = `every credential of ${provider} rests until ${end} (${choice.reason}: ${choice.detail})`
+  const detail = `every credential of ${provider} is cooling down until ${end} (${choice.reason}: ${choice.detail})`
   return { kind: 'cooling-down', detail }
 }
 
@@ -135,7 +135,7 @@ const scriptedModels = (known: ModelUsage): ProviderModels => ({
   models: [knownModel(SCRIPTED, { model: 'friendly' }, { ...known, isListed: true })],
 })
 
-/** Every target that an agent or the configuration counts on. */
+/** Every target that an agent or the configuration uses. */
 export function targetsInUse({ agents, context: { defaults } }: Pick<ModelUsage, 'agents' | 'context'>): Target[] {
   const handles = [
     ...agents.flatMap((agent) => chainOf(agent, defaults.fallback)),

@@ -12,8 +12,8 @@ import { type CredentialList, listCredentials } from '../credentials/credentials
 import type { ServiceContext } from '../service-context.ts'
 
 /**
- * `ready` says that it can be asked, not that it answers. `not-configured`: a key or an address is missing, and no agent
- * counts on it.
+ * `ready`: requests can be sent; it does not mean that the provider answers. `not-configured`: a key or an address is
+ * missing, and no agent uses the provider.
  */
 export type ProviderState = 'ready' | 'resting' | 'dead' | 'no-key' | 'not-configured'
 
@@ -22,7 +22,7 @@ export type CredentialState =
   | { type: 'resting'; until: number; reason: string; detail: string }
   | { type: 'dead'; reason: string; detail: string }
 
-/** A credential of a pool, stored or found in the environment; never its secret. */
+/** A credential of a pool, stored or from the environment, without its secret. */
 export type PoolMember = {
   id: CredentialId
   label: string
@@ -41,13 +41,13 @@ export type ListedProvider = ProviderEntry & {
   credentials: PoolMember[]
   /** Of its credentials and of its address. */
   cooldowns: Cooldown[]
-  /** Names of the agents whose chain names it. */
+  /** Names of the agents whose chain contains it. */
   usedBy: string[]
 }
 
-/** Every provider that has an address, and whether it can be asked now. */
+/** Every provider with an address, and whether it can be used now. */
 export async function listProviders(context: ServiceContext): Promise<ListedProvider[]> {
-  // Credentials belong to the server, not to the organization that asks.
+  // Credentials belong to the server, not to the organization of the caller.
   const server = { ...context, organizationId: DEFAULT_ORGANIZATION }
   const [credentials, cooldowns, agents] = await Promise.all([
     listCredentials(server),
@@ -59,20 +59,22 @@ export async function listProviders(context: ServiceContext): Promise<ListedProv
     const own = members.filter(({ provider }) => provider === entry.name).map(({ provider: _, ...member }) => member)
     const usedBy = agents.filter((agent) => isUsedBy(entry.name, agent, context)).map(({ name }) => name)
     const listed = { ...entry, credentials: own, usedBy }
-    const resting = cooldowns.filter(({ provider }) => provider === entry.name)
-    return { ...listed, cooldowns: resting, state: providerState({ ...listed, cooldowns: resting }) }
+    const active = cooldowns.filter(({ provider }) => provider === entry.name)
+    return { ...listed, cooldowns: active, state: providerState({ ...listed, cooldowns: active }) }
   })
 }
 
-/** All credentials of all providers in the order in which they are taken, with what keeps each from being used. */
+/** All credentials of all providers in the order of their use, each with its state. */
 export function poolMembers(
   { stored, environment }: CredentialList,
   cooldowns: readonly Cooldown[],
 ): (PoolMember & { provider: string })[] {
-  const restOf = new Map(cooldowns.flatMap((rest) => (rest.scope === 'credential' ? [[rest.key, rest] as const] : [])))
-  const resting = (id: string): CredentialState => {
-    const rest = restOf.get(id)
-    return rest ? { type: 'resting', until: rest.until, reason: rest.reason, detail: rest.detail } : { type: 'ok' }
+  const cooldownById = new Map(
+    cooldowns.flatMap((one) => (one.scope === 'credential' ? [[one.key, one] as const] : [])),
+  )
+  const cooldownState = (id: string): CredentialState => {
+    const found = cooldownById.get(id)
+    return found ? { type: 'resting', until: found.until, reason: found.reason, detail: found.detail } : { type: 'ok' }
   }
   return [
     ...stored.map((row): PoolMember & { provider: string } => ({
@@ -81,7 +83,7 @@ export function poolMembers(
       label: row.label,
       source: 'stored',
       kind: row.kind,
-      state: row.state.type === 'dead' ? row.state : row.hint === undefined ? UNREADABLE_SECRET : resting(row.id),
+      state: row.state.type === 'dead' ? row.state : row.hint === undefined ? UNREADABLE_SECRET : cooldownState(row.id),
       useCount: row.useCount,
       ...defined({
         hint: row.hint,
@@ -97,7 +99,7 @@ export function poolMembers(
       source: 'environment',
       kind: 'api-key',
       hint,
-      state: resting(id),
+      state: cooldownState(id),
     })),
   ]
 }
@@ -105,7 +107,7 @@ export function poolMembers(
 const UNREADABLE_SECRET: CredentialState = {
   type: 'dead',
   reason: 'sealed',
-  detail: 'its secret cannot be opened with the key file of this home',
+  detail: 'its secret cannot be decrypted with the key file of this home',
 }
 
 function providerState(provider: Omit<ListedProvider, 'state'>): ProviderState {
@@ -124,7 +126,7 @@ const isUsedBy = (provider: string, agent: Agent, { defaults }: ServiceContext):
 
 type DirectoryContext = Pick<ServiceContext, 'directory'>
 
-/** The provider of that name, or `scripted`; a name that is neither is answered with those there are. */
+/** The provider of that name, or `scripted`. The error for an unknown name lists the known ones. */
 export function requireProvider(name: string, context: DirectoryContext): ProviderEntry | typeof SCRIPTED {
   if (name === SCRIPTED) return SCRIPTED
   const entry = context.directory.list().find((one) => one.name === name)
@@ -138,7 +140,7 @@ export function requireProvider(name: string, context: DirectoryContext): Provid
   throw unknownProvider(name, context)
 }
 
-/** A name a credential may be kept for: also a vendor's that only has a login, or no address yet. */
+/** A name that credentials can be stored for; includes vendors that only have a login, or no address yet. */
 export function requireProviderName(name: string, context: DirectoryContext): string {
   if (credentialNames(context).includes(name)) return name
   throw unknownProvider(name, context)
@@ -153,12 +155,12 @@ function unknownProvider(name: string, context: DirectoryContext): Problem {
   const known = [...credentialNames(context), SCRIPTED]
   return new Problem(
     'not-found',
-    `There is no provider "${name}". Known: ${known.join(', ')}. A server of your own gets a name under \`providers\` in config.yaml.`,
+    `There is no provider "${name}". Known: ${known.join(', ')}. To use your own server, add it under \`providers\` in config.yaml.`,
   )
 }
 
-/** What it takes to ask a provider that wants a key and has none. */
+/** How to configure the key of a provider. */
 export const keyAdvice = ({ name, keyVariables }: Pick<ProviderEntry, 'name' | 'keyVariables'>): string =>
   `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${name}\`.`
 
-export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'it has no key; nobody was asked' }
+export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'no API key is configured, so no request was sent' }

@@ -27,8 +27,8 @@ export type ProviderTestResult = {
 } & ProviderTestOutcome
 
 /**
- * One small request through the client and with the credential a turn would use. Nothing is tried twice and nothing is
- * written down: the answer is what the provider says now.
+ * Sends one small request with the client and the credential that a turn would use. It retries nothing and stores
+ * nothing: the result shows what the provider answers now.
  */
 export async function testProvider(
   { provider, model, signal }: TestProviderRequest,
@@ -37,7 +37,11 @@ export async function testProvider(
   const { clock, models, credentials } = context.deps
   const entry = requireProvider(provider, context)
   const client = models.find(provider)
-  if (!client) throw new Problem('not-found', `Nothing serves ${provider} here.`)
+  if (!client)
+    throw new Problem(
+      'not-found',
+      `Provider ${provider} is not configured. \`holdfast providers\` lists the configured ones.`,
+    )
   const startedAt = clock.monotonic()
   const choice = await credentials.choose(provider, { setAside: [], at: clock.now(), signal })
   const grant = choice.type === 'granted' ? choice.grant : undefined
@@ -56,7 +60,7 @@ export async function testProvider(
   }
 }
 
-/** Room enough for a model that thinks before it says a word. */
+/** Enough for a model that reasons before its first word. */
 const OUTPUT_CAP = 512
 const CUT_OFF: Failure = { kind: 'cut-off', detail: 'the stream ended without a finish reason' }
 
@@ -67,7 +71,7 @@ async function sendTestRequest(
   { client, provider, grant, signal }: ProviderTestTarget,
 ): Promise<ProviderTestOutcome> {
   if (model === undefined)
-    throw new Problem('invalid', `Which model of ${provider}? Name one with --model; its list could not be read.`)
+    throw new Problem('invalid', `The models of ${provider} could not be listed. Name one with --model.`)
   const request: ModelRequest = {
     model,
     system: 'You are being tested.',
@@ -88,7 +92,7 @@ function failedOutcome(failure: Failure, client: ModelProvider, better?: string)
   return { type: 'failed', failure, ...defined({ advice: advice || undefined }) }
 }
 
-/** A model that an agent or the configuration names, else the first of the provider's list. */
+/** A model that an agent or the configuration uses, else the first of the provider's list. */
 async function modelToTest(
   provider: string,
   { grant, signal }: Pick<ProviderTestTarget, 'grant' | 'signal'>,

@@ -10,7 +10,7 @@ import type { ServiceContext } from '../service-context.ts'
 import { readRunLabels } from './run-labels.ts'
 import { showRun } from './runs.ts'
 
-/** One request to a model: what came of it, what was done about it, and what it cost. */
+/** One request to a model: its outcome, its remedy and its cost. */
 export type RunAttempt = {
   at: number
   target: string
@@ -18,7 +18,7 @@ export type RunAttempt = {
   usage?: Usage
   /** US dollars; absent where no price is known. */
   cost?: number
-  /** What a person calls the key it was made with. */
+  /** The label of the credential. */
   credential?: string
 } & ({ outcome: 'answered' } | (FailedAttempt & { outcome: 'failed' }))
 
@@ -28,15 +28,15 @@ export type FailedAttempt = {
   remedy: string
   waitMs?: number
   nextTarget?: string
-  /** What the provider said of it. */
+  /** From the error response of the provider. */
   providerResponse: Pick<Failure, 'status' | 'code' | 'requestId'>
   advice?: string
-  /** The provider may have charged for it without saying so. */
+  /** The provider may have charged for it without reporting usage. */
   mayHaveCost: boolean
   cooldown?: Pick<Cooldown, 'until' | 'reason' | 'scope'>
 }
 
-/** What a run went through, in order. */
+/** All attempts of a run, in order. */
 export async function listAttempts(id: string, context: ServiceContext): Promise<RunAttempt[]> {
   const { events } = await showRun(id, context)
   const first = events[0]?.event

@@ -2,16 +2,16 @@ import type { Price } from '../../core/price.ts'
 import { parseTarget } from '../../core/target.ts'
 import type { ServiceContext } from '../service-context.ts'
 
-/** What a person calls the things a run's events only have ids for. */
+/** Readable labels for the ids in the events of a run. */
 export type RunLabels = {
-  /** The label of a credential, or the variable it comes from; its id once it is gone. */
+  /** The label of a credential, or its environment variable; its id if it was removed. */
   credential(id: string): string
   price(handle: string): Price | undefined
 }
 
 const ENVIRONMENT = 'credential-env-'
 
-/** Labels only: nothing secret is opened for a story. */
+/** Reads labels only and decrypts nothing. */
 export async function readRunLabels(context: ServiceContext): Promise<RunLabels> {
   const { deps, organizationId, directory } = context
   const labels = new Map(

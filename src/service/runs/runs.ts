@@ -10,7 +10,7 @@ import type { ServiceContext } from '../service-context.ts'
 
 export type RunDetails = { run: Run; events: LoggedEvent[]; steps: NewStep[]; messages: Message[] }
 
-/** Everything that is known of a run: why it ended, which model answered, what was retried. */
+/** Everything that is stored about a run: why it ended, which model answered, what was retried. */
 export async function showRun(id: string, context: ServiceContext): Promise<RunDetails> {
   const { store } = context.deps
   const runId = parseId('run', id)
@@ -42,27 +42,27 @@ export const findRunByOtid = (
   context: ServiceContext,
 ): Promise<RunId | undefined> => context.deps.store.runs.findByOtid(context.organizationId, conversationId, otid)
 
-/** Runs that are not over, of every organization: for the operator's metrics, never for a caller's request. */
+/** Unfinished runs of all organizations: for the operator's metrics, never for a caller's request. */
 export const countRuns = ({ deps }: ServiceContext): Promise<RunCounts> => deps.store.runs.countActive()
 
-/** How many turns this process runs. */
+/** The number of turns that run in this process. */
 export const countRunningTurns = ({ engine }: ServiceContext): number => engine?.dispatcher.running().length ?? 0
 
-/** Asks for a run to end. Resolves when the wish is on disk; a running run ends within seconds. */
+/** Requests the cancellation of a run. Resolves when the request is on disk; a running run ends within seconds. */
 export async function cancelRun(id: string, context: ServiceContext): Promise<Run> {
   const { deps, engine, organizationId } = context
   const runId = parseId('run', id)
-  const nudge = (which: Run['id']) => {
+  const notify = (which: Run['id']) => {
     engine?.dispatcher.notify(which)
     engine?.completions.notify(which)
     engine?.dispatcher.wake('queue')
   }
-  const run = runId && (await cancel({ organizationId, runId }, 'person', { ...deps, notify: nudge }))
+  const run = runId && (await cancel({ organizationId, runId }, 'person', { ...deps, notify }))
   if (!run) throw new Problem('not-found', `There is no run "${id}". \`holdfast runs\` lists them.`)
   return run
 }
 
-/** The response was sent to its end. If this is not kept, a retry attaches to the run once more, which does no harm. */
+/** The response was sent completely. If this is not stored, a retry attaches to the run again, which is harmless. */
 export async function markAnswered(runId: RunId, { deps }: ServiceContext): Promise<void> {
   try {
     await deps.store.runs.markAnswered(runId)

@@ -15,7 +15,7 @@ export const listSteps = (
 export const findStep = (id: StepId, { deps, organizationId }: ServiceContext): Promise<StoredStep | undefined> =>
   deps.store.runs.getStep(organizationId, id)
 
-/** The answer of a step and what its calls brought, which a continuing run may have written. */
+/** The answer of a step and the results of its calls, which a continuing run may have written. */
 export async function messagesOfStep({ id, runId }: StoredStep, { deps }: ServiceContext): Promise<Message[]> {
   const { store } = deps
   const events = (await store.events.read(runId, 0)).map(({ event }) => event)
@@ -25,10 +25,10 @@ export async function messagesOfStep({ id, runId }: StoredStep, { deps }: Servic
   return [...own, ...later].filter(({ stepId }) => stepId === id)
 }
 
-/** When a step began and how long its parts took, in milliseconds. */
+/** The start of a step and the durations of its parts, in milliseconds. */
 export type StepTimes = { startedAt: number; modelMs: number; toolsMs?: number; totalMs: number }
 
-/** From the log of its run: a step begins where what was before it ended, failed attempts included. */
+/** From the event log: a step starts at the end of the step before it, so failed attempts count. */
 export async function measureStep({ id, runId }: StoredStep, { deps }: ServiceContext): Promise<StepTimes | undefined> {
   return timesOf(id, await deps.store.events.read(runId, 0))
 }
@@ -50,7 +50,7 @@ function timesOf(stepId: string, events: readonly LoggedEvent[]): StepTimes | un
   }
 }
 
-/** Keeps what a person thought of a step, in the place of what was thought before. */
+/** Replaces the user's rating of a step. */
 export const rateStep = (
   id: StepId,
   rating: StepRating,

@@ -9,23 +9,23 @@ import type { ServiceContext } from '../service-context.ts'
 
 type WatchOptions = { after?: number; signal: AbortSignal }
 
-/** The run's stream after chunk `after`: what was, then what comes, up to its one terminal chunk. */
+/** The run's stream after chunk `after`: stored chunks, then live ones, up to the terminal chunk. */
 export async function* watchRun(
   id: string,
-  wish: WatchOptions,
+  options: WatchOptions,
   context: ServiceContext,
 ): AsyncGenerator<NumberedChunk, WatchEnd> {
   const run = await requireStream(id, context)
-  return yield* await watchOpened({ runId: run.id, hasEnded: isOver(run) }, wish, context)
+  return yield* await watchOpened({ runId: run.id, hasEnded: isOver(run) }, options, context)
 }
 
-/** The same for one that was found already. Thousands may wait here for a word: nothing stands between them and the log. */
+/** The same for a run that was read already. Hot path with thousands of readers: no extra generator layer. */
 export async function watchOpened(
   { runId, hasEnded }: { runId: RunId; hasEnded: boolean },
   { after = 0, signal }: WatchOptions,
   { deps }: Pick<ServiceContext, 'deps'>,
 ): Promise<AsyncGenerator<NumberedChunk, WatchEnd>> {
-  // Its writer may have died between the last commit and the last chunk, or a crash of PostgreSQL taken the stream.
+  // The writer may have died between the last commit and the last chunk, or a crash of PostgreSQL lost the stream.
   if (hasEnded) await finishStream(runId, deps)
   const whenMissing = async () => {
     if (await hasRunEnded(runId, deps)) await finishStream(runId, deps)
@@ -38,16 +38,16 @@ async function hasRunEnded(runId: RunId, { store }: ServiceContext['deps']): Pro
   return run !== undefined && isOver(run)
 }
 
-/** Resolves with the run once it is settled or waits for a person; with the run as it is if the signal aborts. */
+/** Resolves with the run once it is settled or waits for approval; with its current state if the signal aborts. */
 export async function waitForRun(runId: RunId, context: ServiceContext, signal?: AbortSignal): Promise<Run> {
   const { engine, deps, organizationId } = context
   for (;;) {
     const over = new AbortController()
-    // Subscribe before reading: an ending in between must not be missed.
+    // Subscribe before reading, so that an end in between is not missed.
     const either = signal ? AbortSignal.any([signal, over.signal]) : over.signal
     const next = engine ? engine.completions.next(runId, either) : deps.clock.sleep(100, either)
     if (engine?.dispatcher.isRunning(runId) && !signal?.aborted) {
-      // Its ending will be announced here; reading it before would tell nothing.
+      // This process runs the turn, so its end notifies this listener and no read is needed before.
       await next
       continue
     }
@@ -61,21 +61,24 @@ export async function waitForRun(runId: RunId, context: ServiceContext, signal?:
   }
 }
 
-/** No more than a view of the stream needs: a watcher holds it for days. */
+/** Only what a stream view needs: a watcher may hold it for days. */
 export type OpenedStream = { runId: RunId; hasEnded: boolean; streamTokens: boolean; continues?: Continuation }
 
-/** The run whose stream can be read; refused before the first word rather than in the middle. */
+/** The run whose stream can be read. Throws before the first chunk rather than in the middle. */
 async function requireStream(id: string, context: ServiceContext): Promise<Run> {
   const { store, streams } = context.deps
   const runId = parseId('run', id)
   const run = runId && (await store.runs.get(context.organizationId, runId))
   if (!run) throw new Problem('not-found', `There is no run "${id}".`)
   if (await streams.isGone(run))
-    throw new Problem('gone', `The stream of ${id} was removed after its retention time. Its messages are still there.`)
+    throw new Problem(
+      'gone',
+      `The stream of ${id} was removed after its retention time. Its messages are still available.`,
+    )
   return run
 }
 
-/** What must be known of a run before its stream is told. */
+/** What a stream view needs to know of a run before the first chunk. */
 export async function openStream(id: string, context: ServiceContext): Promise<OpenedStream> {
   const run = await requireStream(id, context)
   const accepted = await context.deps.store.events.first(run.id)

@@ -12,7 +12,7 @@ export type RankedItem<T> = { item: T; wordRank?: number; vectorRank?: number; s
 export type HybridSearchResult<T> = {
   found: RankedItem<T>[]
   mode: 'words' | 'words and meaning'
-  /** Why meaning was not looked at although a model is configured for it. */
+  /** Why the vector search was skipped although an embedding model is configured. */
   fallback?: string
 }
 
@@ -25,25 +25,25 @@ type HybridQuery<T> = {
   keyOf(item: T): string
 }
 
-/** What each ranking contributes; with fewer, what is good in both would be missed. */
+/** The number of items of each ranking; with fewer, items that are good in both would be missed. */
 const MIN_CANDIDATES = 50
 
-/** By words, and by meaning where a model is configured that answers; never refused because of that model. */
+/** Combines keyword and vector search. A failure of the embedding model falls back to keywords only. */
 export async function hybridSearch<T>(
-  question: HybridQuery<T>,
+  query: HybridQuery<T>,
   { target, embeddings }: { target: Target | undefined; embeddings: Embeddings },
 ): Promise<HybridSearchResult<T>> {
-  const { text, limit, byWords, keyOf } = question
+  const { text, limit, byWords, keyOf } = query
   if (!target || searchTerms(text).length === 0)
     return { found: rankItems([await byWords(limit)], keyOf), mode: 'words' }
   const candidates = Math.max(limit, MIN_CANDIDATES)
-  const [words, meant] = await Promise.all([
+  const [words, meaning] = await Promise.all([
     byWords(candidates),
-    searchByMeaning({ ...question, limit: candidates }, target, embeddings),
+    searchByMeaning({ ...query, limit: candidates }, target, embeddings),
   ])
-  if (meant.type === 'failed')
-    return { found: rankItems([words], keyOf).slice(0, limit), mode: 'words', fallback: meant.detail }
-  return { found: rankItems([words, meant.items], keyOf).slice(0, limit), mode: 'words and meaning' }
+  if (meaning.type === 'failed')
+    return { found: rankItems([words], keyOf).slice(0, limit), mode: 'words', fallback: meaning.detail }
+  return { found: rankItems([words, meaning.items], keyOf).slice(0, limit), mode: 'words and meaning' }
 }
 
 type MeaningSearchResult<T> = { type: 'found'; items: T[] } | { type: 'failed'; detail: string }
@@ -71,7 +71,7 @@ const rankItems = <T>(rankings: T[][], keyOf: (item: T) => string): RankedItem<T
 
 type SearchScope = { organizationId: OrganizationId; agentId?: AgentId }
 
-/** The embedding model for a search among the texts of this agent, or of all. */
+/** The embedding model for a search among the texts of this agent, or of all agents. */
 export async function findEmbeddingTarget(
   { organizationId, agentId }: SearchScope,
   { store, embeddings }: { store: Pick<Store, 'agents'>; embeddings: Embeddings },
@@ -80,14 +80,14 @@ export async function findEmbeddingTarget(
   return embeddingTargetOf(agent, embeddings)
 }
 
-/** The model that embeds what this agent keeps; undefined where no provider serves one. */
+/** The embedding model of this agent, else the default; undefined if no provider serves it. */
 export function embeddingTargetOf(
   agent: Agent | undefined,
   { embedder, defaultModel }: Embeddings,
 ): Target | undefined {
   const own = agent?.settings?.wire?.embedding
-  const wishes = [own, defaultModel].flatMap((handle) =>
+  const candidates = [own, defaultModel].flatMap((handle) =>
     typeof handle === 'string' ? (parseTarget(handle) ?? []) : [],
   )
-  return wishes.find((target) => embedder.serves(target))
+  return candidates.find((target) => embedder.serves(target))
 }

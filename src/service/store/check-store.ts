@@ -13,25 +13,25 @@ export type StoreReport = {
   conversations: number
   messages: number
   violations: Violation[]
-  /** What is worth knowing and breaks no promise. */
+  /** Findings that violate no invariant. */
   notices: StoreNotice[]
 }
 
 type StoreNotice = { where: string; detail: string }
 
-/** How long a run may be without a live worker while an engine is there to take it over: one heartbeat and some. */
+/** How long a run may be without a live worker while an engine can take it over: a heartbeat and some margin. */
 const RECOVERY_MS = 5_000
-/** Between the commit that ends a run and the end of its stream. */
+/** Time between the commit that ends a run and the end of its stream. */
 const STREAM_END_MS = 250
 const UNENDED_PAGE = 1_000
 
 /**
- * Checks every promise that can be checked from the outside on a store that may be in use. It is read in pages, each of
- * one moment; what spans pages is looked at a second time before it is called wrong.
+ * Checks every invariant that can be checked from the outside, on a store that may be in use. It reads pages, each a
+ * snapshot; a violation that spans pages is confirmed by a second read before it is reported.
  */
 export async function checkStore(context: ServiceContext): Promise<StoreReport> {
   const report: StoreReport = { runs: 0, conversations: 0, messages: 0, violations: [], notices: [] }
-  // Only what other runs may contradict is kept, so that a big store is checked in little memory.
+  // Keeps only what other runs may contradict, so that a large store is checked in little memory.
   const links = newRunLinks()
   const unheld: Run[] = []
   const workers = await context.snapshot.liveWorkers()
@@ -58,7 +58,7 @@ export async function checkStore(context: ServiceContext): Promise<StoreReport> 
   return report
 }
 
-/** Runs that are over while their stream is not, and stays so. */
+/** Runs that have ended while their stream has not, also after a wait. */
 async function findUnendedStreams({ deps: { store, streams, clock } }: ServiceContext): Promise<RunId[]> {
   const endless: RunId[] = []
   for (const id of await streams.unended(UNENDED_PAGE)) {
@@ -74,7 +74,7 @@ async function findUnendedStreams({ deps: { store, streams, clock } }: ServiceCo
 const isHeld = ({ leaseOwner }: Run, workers: ReadonlySet<string>): boolean =>
   leaseOwner !== undefined && workers.has(leaseOwner)
 
-/** One run may have ended and the next begun, or an answer been given, between two pages: ask again before accusing. */
+/** Between two pages a run may end and the next begin, or an approval be answered: read again before reporting. */
 async function checkLinks(linked: RunSummary[], context: ServiceContext): Promise<Violation[]> {
   const suspected = checkAcrossRuns({ runs: linked })
   if (suspected.length === 0) return []
@@ -83,11 +83,11 @@ async function checkLinks(linked: RunSummary[], context: ServiceContext): Promis
   const missing = now.flatMap(({ answered }) => (answered ? [answered.continuedBy] : []))
   const known = new Set(now.map((run) => run.id))
   for (const id of missing) {
-    const heir = known.has(id) ? undefined : await summaryNow(id, context)
-    if (heir) now.push(heir)
+    const continuation = known.has(id) ? undefined : await summaryNow(id, context)
+    if (continuation) now.push(continuation)
   }
-  const isOld = new Set(suspected.map((violation) => violation.detail))
-  return checkAcrossRuns({ runs: now }).filter((violation) => isOld.has(violation.detail))
+  const suspectedDetails = new Set(suspected.map((violation) => violation.detail))
+  return checkAcrossRuns({ runs: now }).filter((violation) => suspectedDetails.has(violation.detail))
 }
 
 async function summaryNow(id: RunId, { deps }: ServiceContext): Promise<RunSummary | undefined> {
@@ -99,7 +99,7 @@ async function summaryNow(id: RunId, { deps }: ServiceContext): Promise<RunSumma
 type UnfinishedRuns = { unheld: Run[]; unended: RunId[] }
 type UnfinishedCheck = { report: StoreReport; context: ServiceContext; hasEngine: boolean }
 
-/** What a dead worker left is not lost: it goes on as soon as another worker takes it over, within seconds where one runs. */
+/** Runs of a dead worker are not lost: another worker takes them over, within seconds if one is running. */
 async function checkUnfinished({ unheld, unended }: UnfinishedRuns, judgment: UnfinishedCheck): Promise<void> {
   const { report, context, hasEngine } = judgment
   if (unheld.length + unended.length > 0 && hasEngine) await context.deps.clock.sleep(RECOVERY_MS)
@@ -118,7 +118,7 @@ async function checkUnheld(unheld: Run[], { report, context, hasEngine }: Unfini
     const run = await store.runs.getAnywhere(before.id)
     if (!run || phaseOf(run) !== 'running' || isHeld(run, liveWorkers)) continue
     const isStuck = hasEngine && run.fence === before.fence && run.deaths + 1 < QUARANTINE_FROM
-    const detail = `no live worker has held it for ${RECOVERY_MS} ms although one is there`
+    const detail = `no worker has held it for ${RECOVERY_MS} ms although one is running`
     if (isStuck) addViolation(noZombie, { where: run.id, detail }, report)
     else report.notices.push({ where: run.id, detail: takeoverDetail(hasEngine) })
   }
@@ -132,5 +132,5 @@ const addViolation = <Subject>(
 
 const takeoverDetail = (hasEngine: boolean): string =>
   hasEngine
-    ? 'its worker died; it is taken over alone, when its turn comes'
-    : 'its worker is gone; it goes on when a server starts'
+    ? 'its worker died; another worker will take it over, apart from other runs'
+    : 'its worker is gone; it continues when a server starts'

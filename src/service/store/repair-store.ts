@@ -8,14 +8,14 @@ import { finishStream } from '../../engine/finish-stream.ts'
 import { StorageError } from '../../ports/storage-error.ts'
 import type { ServiceContext } from '../service-context.ts'
 
-/** What was mended, in words. */
+/** A repair, described for a person. */
 export type Repair = { where: string; did: string }
 
 const PAGE = 1_000
 
 /**
- * Mends what follows from the log without a doubt and says what it did; the rest it leaves alone, for `checkStore` to
- * tell. On SQLite the caller owns the home, so nothing moves meanwhile; elsewhere every write has its guard.
+ * Repairs what follows from the event log without doubt and reports each repair; the rest is left for `checkStore` to
+ * report. On SQLite the caller owns the home, so nothing else writes; on PostgreSQL every write is guarded.
  */
 export async function repairStore(context: ServiceContext): Promise<Repair[]> {
   await expireDeadWorkers(context)
@@ -27,7 +27,7 @@ export async function repairStore(context: ServiceContext): Promise<Repair[]> {
   ]
 }
 
-/** The owner of a home has proved every other worker dead, and registering says so; leaving again holds nothing. */
+/** The owner of a home has proved every other worker dead: registering a worker records that, and it leaves at once. */
 async function expireDeadWorkers({ deps: { store, randomness } }: ServiceContext): Promise<void> {
   const workerId = `worker-${randomness.uuid()}` as const
   await store.workers.beat(workerId, 1)
@@ -55,7 +55,7 @@ async function repairRuns(context: ServiceContext): Promise<Repair[]> {
     for (const one of lostMessages(record))
       lost.set(run.conversationId, [...(lost.get(run.conversationId) ?? []), { run, lost: one }])
   }
-  // Only now is it known how many messages each conversation has lost.
+  // After all runs: restoring needs the number of messages that each conversation has lost.
   for (const found of lost.values()) repairs.push(...(await restoreMessage(found, context)))
   return repairs
 }
@@ -64,10 +64,10 @@ async function repairRow(record: RunRecord, { deps: { store } }: ServiceContext)
   const plan = planRowRepair(record)
   if (!plan || !(await isSafeRepair(record, plan, store.messages))) return []
   if (!(await store.repairs.rewriteRun(record.run, plan))) return []
-  return [{ where: record.run.id, did: `${plan.faults.join('; ')}: the row follows its log again` }]
+  return [{ where: record.run.id, did: `${plan.faults.join('; ')}: the row was rebuilt from its log` }]
 }
 
-/** A run that goes on, or waits, after others have spoken would put its results where they do not belong. */
+/** A run must not be revived after later runs have added messages: its results would be in the wrong position. */
 async function isSafeRepair(
   { run, messages: own }: RunRecord,
   { row }: RowRepair,
@@ -85,15 +85,15 @@ async function restoreMessage(
   { deps: { store } }: ServiceContext,
 ): Promise<Repair[]> {
   const [{ run, lost }] = found as [(typeof found)[0]]
-  const place = findRepairPosition(
+  const position = findRepairPosition(
     found.map((one) => one.lost),
     await findFreePositions(run, store),
   )
-  if (place === undefined || !(await store.repairs.insertMessage(run, lost.message, place))) return []
-  return [{ where: run.conversationId, did: `${lost.message.id} was missing; it is at position ${place} again` }]
+  if (position === undefined || !(await store.repairs.insertMessage(run, lost.message, position))) return []
+  return [{ where: run.conversationId, did: `${lost.message.id} was missing; it was restored at position ${position}` }]
 }
 
-/** The first free positions of a conversation: more than one is as good as many. */
+/** The first two free positions of a conversation: the repair needs to know only whether there is more than one. */
 async function findFreePositions(
   { organizationId, conversationId }: Run,
   { conversations, messages }: ServiceContext['deps']['store'],
@@ -115,7 +115,7 @@ async function findFreePositions(
   return free
 }
 
-/** Where an engine lives it does this itself. */
+/** Only without a live engine, which expires approvals itself. */
 async function expireApprovals({ deps, snapshot }: ServiceContext): Promise<Repair[]> {
   const { store, clock } = deps
   if ((await snapshot.liveWorkers()).size > 0) return []
@@ -128,7 +128,7 @@ async function expireApprovals({ deps, snapshot }: ServiceContext): Promise<Repa
   return repairs
 }
 
-/** Nothing is appended to a run, or to a conversation, that is not understood. */
+/** Nothing is appended to a run with violations. */
 async function isSound(run: Run, { events, messages }: ServiceContext['deps']['store']): Promise<boolean> {
   const record = { run, events: await events.read(run.id, 0), messages: await messages.ofRun(run.id) }
   return checkRun(record).length === 0
@@ -144,7 +144,7 @@ async function endStreams({ deps }: ServiceContext): Promise<Repair[]> {
       repairs.push({ where: runId, did: 'its stream had no end; it has one' })
     } catch (fault) {
       if (fault instanceof StorageError) throw fault
-      // Its log cannot be told: the check says what is wrong with it.
+      // Its log cannot be rendered: `checkStore` reports what is wrong with it.
     }
   }
   return repairs

@@ -20,19 +20,19 @@ import type { ServiceContext } from '../service-context.ts'
 
 export type NewMcpServer = { name: string; place: McpTransport; secrets: McpSecrets }
 
-/** What is absent stays. A secret that is null is taken away. */
+/** Absent fields stay unchanged. A secret that is null is removed. */
 export type McpServerChange = {
   name?: string
   place?: McpTransport
   secrets?: { [Key in keyof McpSecrets]?: McpSecrets[Key] | null }
 }
 
-/** With its secrets as people may see them. */
+/** With masked secrets. */
 export type ShownMcpServer = McpServer & { shownSecrets: McpSecrets }
 
 type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
 
-/** Also kept when it cannot be reached now: `contact` says so, and a refresh looks again. */
+/** A server that cannot be reached is stored too: `contact` has the failure, and a refresh tries again. */
 export async function createMcpServer(
   { name, place, secrets }: NewMcpServer,
   context: ServiceContext,
@@ -54,7 +54,7 @@ export async function createMcpServer(
     createdAt: now,
     updatedAt: now,
   }
-  // Checked before the server is asked, so that a name that is taken is refused without a wait.
+  // Checked before the request to the server, so that a taken name is refused without a wait.
   if ((await store.mcpServers.list(context.organizationId)).some((one) => one.name === server.name))
     throw nameTaken(name)
   const found = place.type === 'stdio' ? undefined : await mcp.list(server)
@@ -86,7 +86,7 @@ export async function updateMcpServer(
     if (place.type !== before.place.type)
       throw new Problem(
         'invalid',
-        `${before.name} is a ${before.place.type} server and stays one. Make another instead.`,
+        `The type of ${before.name} (${before.place.type}) cannot be changed. Create another MCP server instead.`,
       )
     const { sealed: _, ...rest } = before
     const secrets = change.secrets ? changedSecrets(before, change.secrets, mcp) : undefined
@@ -114,7 +114,7 @@ export async function deleteMcpServer(id: McpServerId, context: ServiceContext):
   context.deps.mcp.forget(id)
 }
 
-/** `failed`: it could not be asked, which is kept with it; its tools stay as they are. */
+/** `failed`: the server did not answer. The failure is stored with it, and its tools stay unchanged. */
 export type McpRefreshResult =
   | { type: 'refreshed'; tools: RefreshedTools }
   | { type: 'waits-for-sandbox' }
@@ -165,7 +165,7 @@ const contactOf = (found: McpListing, { deps }: ServiceContext): McpContact =>
     ? { state: 'reached', at: deps.clock.now() }
     : { state: 'failed', at: deps.clock.now(), detail: found.detail }
 
-/** Ids are chosen here: the plan itself may be asked more than once. */
+/** Ids are chosen here, because the store may call the plan more than once. */
 function planOf(
   server: McpServer,
   { tools }: Extract<McpListing, { type: 'listed' }>,
@@ -186,13 +186,13 @@ function planOf(
 
 function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['secrets']>, mcp: Mcp): McpSecrets {
   const kept = mcp.secretsOf(before)
-  // Secrets that cannot be opened cannot be kept in part: sending all of them makes the server work again.
-  const said = Object.entries(change).filter(([, value]) => value !== undefined && value !== null)
-  const gone = Object.entries(change).filter(([, value]) => value === null)
-  const sent = restoreMaskedSecrets(Object.fromEntries(said), kept ?? {})
+  // Secrets that cannot be decrypted cannot be kept in part: a request with all of them repairs the server.
+  const given = Object.entries(change).filter(([, value]) => value !== undefined && value !== null)
+  const removed = Object.entries(change).filter(([, value]) => value === null)
+  const sent = restoreMaskedSecrets(Object.fromEntries(given), kept ?? {})
   const all = { ...kept, ...sent }
   const left: McpSecrets = Object.fromEntries(
-    Object.entries(all).filter(([key]) => !gone.some(([name]) => name === key)),
+    Object.entries(all).filter(([key]) => !removed.some(([name]) => name === key)),
   )
   refuseMasked(left)
   return left
@@ -200,10 +200,10 @@ function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['
 
 function refuseMasked(secrets: McpSecrets): void {
   if (hasMaskedValue(secrets))
-    throw new Problem('invalid', 'A secret that begins with … was shortened to be shown. Send it whole.')
+    throw new Problem('invalid', 'A secret that begins with "…" is a masked value. Send the whole secret.')
 }
 
-/** Secrets that cannot be opened are shown as there are none; the first call says why. */
+/** Secrets that cannot be decrypted are left out here; the first call to the server reports the reason. */
 const toShownServer = (server: McpServer, mcp: Mcp): ShownMcpServer => ({
   ...server,
   shownSecrets: maskedSecrets(mcp.secretsOf(server) ?? {}),
@@ -214,11 +214,11 @@ const isEmpty = (secrets: McpSecrets): boolean => Object.values(secrets).every((
 function refuseAddress(place: McpTransport, context: ServiceContext): void {
   if (place.type === 'stdio') {
     if (isOperatorServer(context)) return
-    throw new Problem('invalid', 'A program of its own (stdio) can only be named by whoever runs this server.')
+    throw new Problem('invalid', 'Only operators can register stdio MCP servers.')
   }
   const fault =
     urlFault(place.url) ?? (isOperatorServer(context) ? undefined : context.outbound.addressFault(place.url, 'public'))
-  if (fault) throw new Problem('invalid', `${place.url} cannot be the address of a server: ${fault}.`)
+  if (fault) throw new Problem('invalid', `${place.url} cannot be the address of an MCP server: ${fault}.`)
 }
 
 function requireName(name: string): string {
@@ -235,4 +235,4 @@ async function requireServer(id: McpServerId, context: ServiceContext): Promise<
 
 const notFound = (id: McpServerId) => new Problem('not-found', `There is no MCP server ${id}.`)
 
-const nameTaken = (name: string) => new Problem('conflict', `There is an MCP server named ${name} already.`)
+const nameTaken = (name: string) => new Problem('conflict', `An MCP server named ${name} already exists.`)

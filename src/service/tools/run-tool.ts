@@ -12,48 +12,48 @@ import type { ServiceContext } from '../service-context.ts'
 
 export type RunToolRequest = {
   input: JsonObject
-  /** Aborted when the caller has disconnected. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal
-  /** The caller says it asked before and did not hear the end: a tool that may run only once does not run again. */
+  /** The caller repeats a request whose result it did not receive: a tool with effects `once` does not run again. */
   isRepeat: boolean
 }
 
 export type RunToolResult = { status: 'success' | 'error'; output: string }
 
-/** A person runs a tool the agent has, as the agent would. Asking for it is the person's word: nothing waits for another. */
+/** Runs a tool of an agent for a user, as the agent would. It needs no approval: the request itself is one. */
 export async function runAgentTool(
   agent: Agent,
   name: string,
-  asked: RunToolRequest & { context: ServiceContext },
+  request: RunToolRequest & { context: ServiceContext },
 ): Promise<RunToolResult> {
-  const { context } = asked
+  const { context } = request
   const { store, tools, mcp } = context.deps
   if (!agent.tools.includes(name)) throw new Problem('not-found', `Agent ${agent.name} has no tool named ${name}.`)
   const stored = (names: string[]) => store.tools.named(context.organizationId, names)
   const tool = (await agentTools(agent, { tools, mcp, stored })).find(name)
-  if (!tool) throw new Problem('not-found', `There is no tool named ${name} any more.`)
+  if (!tool) throw new Problem('not-found', `The tool ${name} no longer exists.`)
   const conversation = await store.conversations.defaultOf(context.organizationId, agent.id)
   if (!conversation) throw new Problem('not-found', `There is no agent ${agent.id}.`)
-  return runOnce(tool, { ...asked, agentId: agent.id, conversationId: conversation.id })
+  return runOnce(tool, { ...request, agentId: agent.id, conversationId: conversation.id })
 }
 
-/** The same without an agent, for tools that need none. */
+/** The same without an agent, for tools that do not need one. */
 export function runStoredTool(
   stored: StoredTool,
-  asked: RunToolRequest & { context: ServiceContext },
+  request: RunToolRequest & { context: ServiceContext },
 ): Promise<RunToolResult> {
-  const { mcp, randomness } = asked.context.deps
+  const { mcp, randomness } = request.context.deps
   const placeholder = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
-  return runOnce(toCallableTool(stored, mcp), { ...asked, ...placeholder })
+  return runOnce(toCallableTool(stored, mcp), { ...request, ...placeholder })
 }
 
 type ToolInvocation = RunToolRequest & { context: ServiceContext; agentId: AgentId; conversationId: ConversationId }
 
-async function runOnce(tool: Tool, asked: ToolInvocation): Promise<RunToolResult> {
-  const { input, signal, isRepeat, context, agentId, conversationId } = asked
+async function runOnce(tool: Tool, invocation: ToolInvocation): Promise<RunToolResult> {
+  const { input, signal, isRepeat, context, agentId, conversationId } = invocation
   const { randomness, digest, clock, spill, tools } = context.deps
   if (isRepeat && (tool.effects === 'once' || tool.effects === 'verifiable'))
-    throw new Problem('conflict', `${tool.name} may have run when it was first asked for. It did not run again.`)
+    throw new Problem('conflict', `${tool.name} may have run for the first request, so it was not run again.`)
   const fault = tools.inputFault(tool, input)
   if (fault !== undefined) return { status: 'error', output: `Invalid arguments for ${tool.name}: ${fault}` }
   const { needsApproval, effects, parallel, name } = tool
@@ -82,11 +82,11 @@ async function runOnce(tool: Tool, asked: ToolInvocation): Promise<RunToolResult
     },
   )
   for (const write of writes ?? [])
-    if (!(await applyWrite(write, asked))) return { status: 'error', output: STALE_WRITE_OUTPUT }
+    if (!(await applyWrite(write, invocation))) return { status: 'error', output: STALE_WRITE_OUTPUT }
   return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
 }
 
-/** What the engine writes with a result in a turn. False: another write changed what the tool had read. */
+/** In a turn the engine applies these writes. False: another write changed what the tool had read. */
 async function applyWrite(write: ToolWrite, { context, agentId }: ToolInvocation): Promise<boolean> {
   const { store, clock } = context.deps
   const now = clock.now()

@@ -4,7 +4,7 @@ import { listTools } from './tools.ts'
 
 type SearchToolsRequest = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
 
-/** Best first: words of the name count more than those of the description. Without words all that fit, in order. */
+/** Best match first; the name weighs more than the description. Without words: all tools that pass the filters. */
 export async function searchTools(
   { query = '', tags, toolTypes, limit }: SearchToolsRequest,
   context: ServiceContext,

@@ -25,7 +25,7 @@ export type ToolChange = Partial<NewTool>
 
 const RETURN_LIMIT = 50_000
 
-/** Every tool an agent of this organization can have: our own, then those stored as source. */
+/** Every tool that agents of this organization can use: built-in tools, then stored ones. */
 export async function listTools(context: ServiceContext): Promise<StoredTool[]> {
   const { tools, store } = context.deps
   const stored = await store.tools.all(context.organizationId)
@@ -41,7 +41,7 @@ export async function requireTool(id: ToolId, context: ServiceContext): Promise<
   throw new Problem('not-found', `There is no tool ${id}.`)
 }
 
-/** The tools of these names, in their order; a name that nothing answers to is left out. */
+/** The tools with these names, in order; unknown names are left out. */
 export async function findToolsByName(names: readonly string[], context: ServiceContext): Promise<StoredTool[]> {
   const { tools, store } = context.deps
   const unknown = names.filter((name) => !tools.find(name))
@@ -52,7 +52,7 @@ export async function findToolsByName(names: readonly string[], context: Service
   })
 }
 
-/** Which of these names a tool answers to, in their order. */
+/** The names of existing tools among these, in order. */
 export async function findKnownToolNames(names: readonly string[], context: ServiceContext): Promise<string[]> {
   const { tools, store } = context.deps
   const unknown = names.filter((name) => !tools.find(name))
@@ -60,20 +60,21 @@ export async function findKnownToolNames(names: readonly string[], context: Serv
   return names.filter((name) => tools.find(name) || stored.some((tool) => tool.name === name))
 }
 
-export async function createTool(wish: NewTool, context: ServiceContext): Promise<StoredTool> {
-  const tool = toStoredTool(wish, context)
+export async function createTool(input: NewTool, context: ServiceContext): Promise<StoredTool> {
+  const tool = toStoredTool(input, context)
   refuseBuiltinName(tool.name, context)
   if ((await context.deps.store.tools.create(tool)) === 'created') return tool
-  throw new Problem('conflict', `There is a tool named ${tool.name} already. Use upsert to replace it.`)
+  throw new Problem('conflict', `A tool named ${tool.name} already exists. Use upsert to replace it.`)
 }
 
-/** Replaces the tool of the same name, or makes one. */
-export async function upsertTool(wish: NewTool, context: ServiceContext): Promise<StoredTool> {
-  const tool = toStoredTool(wish, context)
+/** Replaces the tool of the same name, or creates it. */
+export async function upsertTool(input: NewTool, context: ServiceContext): Promise<StoredTool> {
+  const tool = toStoredTool(input, context)
   refuseBuiltinName(tool.name, context)
   const [known] = await context.deps.store.tools.named(context.organizationId, [tool.name])
-  if (!known) return createTool(wish, context)
-  if (known.mcp) throw new Problem('conflict', `${tool.name} is the name of a tool of an MCP server.`)
+  if (!known) return createTool(input, context)
+  if (known.mcp)
+    throw new Problem('conflict', `The name ${tool.name} is used by a tool of an MCP server. Choose another name.`)
   return updateStored(known.id, ({ id, createdAt }) => ({ ...tool, id, createdAt }), context)
 }
 
@@ -82,7 +83,7 @@ export async function updateTool(id: ToolId, change: ToolChange, context: Servic
   refuseBuiltinChange(before)
   const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
   if (before.mcp && (isRead || change.description !== undefined))
-    throw new Problem('invalid', `What ${before.name} is and takes is said by its MCP server. Refresh that instead.`)
+    throw new Problem('invalid', `${before.name} is defined by its MCP server. Refresh the server to update it.`)
   return updateStored(
     id,
     (tool) => {
@@ -90,8 +91,8 @@ export async function updateTool(id: ToolId, change: ToolChange, context: Servic
       const wire = tool.mcp ? tool.wire : (change.wire ?? tool.wire)
       if (!isRead) return { ...tool, ...withoutUndefined(change), wire, updatedAt: context.deps.clock.now() }
       const schema = change.jsonSchema ?? (change.sourceCode === undefined ? tool.jsonSchema : undefined)
-      const wish = { ...kept, ...withoutUndefined(change), ...defined({ jsonSchema: schema }) }
-      return { ...toStoredTool(wish, context), id: tool.id, createdAt: tool.createdAt }
+      const input = { ...kept, ...withoutUndefined(change), ...defined({ jsonSchema: schema }) }
+      return { ...toStoredTool(input, context), id: tool.id, createdAt: tool.createdAt }
     },
     context,
   )
@@ -104,7 +105,8 @@ export async function deleteTool(id: ToolId, context: ServiceContext): Promise<v
 }
 
 function refuseBuiltinChange({ name, toolType, mcp }: StoredTool): void {
-  if (toolType !== 'custom' && !mcp) throw new Problem('invalid', `The tool ${name} is part of the server.`)
+  if (toolType !== 'custom' && !mcp)
+    throw new Problem('invalid', `The built-in tool ${name} cannot be changed or deleted.`)
 }
 
 async function updateStored(
@@ -117,17 +119,17 @@ async function updateStored(
     if (edited.name !== tool.name) refuseBuiltinName(edited.name, context)
     return edited
   })
-  if (updated === 'name-taken') throw new Problem('conflict', 'There is another tool of the new name.')
+  if (updated === 'name-taken') throw new Problem('conflict', 'A tool with that name already exists.')
   if (!updated) throw new Problem('not-found', `There is no tool ${id}.`)
   return updated
 }
 
 function refuseBuiltinName(name: string, context: ServiceContext): void {
   if (context.deps.tools.find(name))
-    throw new Problem('conflict', `${name} is the name of a tool of the server itself.`)
+    throw new Problem('conflict', `The name ${name} is used by a built-in tool. Choose another name.`)
 }
 
-/** Ours have no row: their ids follow from their names, so that they are the same everywhere and for ever. */
+/** Built-in tools have no row: their ids are derived from their names, so that they are the same on every server. */
 function builtinToolId(name: string, { deps }: ServiceContext): ToolId {
   return parseId('tool', `tool-${uuidFrom(deps.digest(`builtin tool\n${name}`))}`)!
 }
@@ -153,25 +155,25 @@ function builtinTool(tool: Tool, context: ServiceContext): StoredTool {
   }
 }
 
-export function toStoredTool(wish: NewTool, context: ServiceContext): StoredTool {
+export function toStoredTool(input: NewTool, context: ServiceContext): StoredTool {
   const { clock, randomness } = context.deps
   const now = clock.now()
-  const { name, description, parameters } = describeTool(wish)
+  const { name, description, parameters } = describeTool(input)
   return {
     id: `tool-${randomness.uuid()}`,
     organizationId: context.organizationId,
     name,
     toolType: 'custom',
     description,
-    sourceType: wish.sourceType ?? 'python',
-    sourceCode: wish.sourceCode,
-    jsonSchema: { ...wish.jsonSchema, name, description, parameters },
-    ...defined({ argsSchema: wish.argsSchema }),
-    tags: wish.tags ?? [],
-    returnCharLimit: wish.returnCharLimit ?? RETURN_LIMIT,
-    needsApproval: wish.needsApproval ?? false,
-    parallel: wish.parallel ?? false,
-    wire: wish.wire ?? {},
+    sourceType: input.sourceType ?? 'python',
+    sourceCode: input.sourceCode,
+    jsonSchema: { ...input.jsonSchema, name, description, parameters },
+    ...defined({ argsSchema: input.argsSchema }),
+    tags: input.tags ?? [],
+    returnCharLimit: input.returnCharLimit ?? RETURN_LIMIT,
+    needsApproval: input.needsApproval ?? false,
+    parallel: input.parallel ?? false,
+    wire: input.wire ?? {},
     createdAt: now,
     updatedAt: now,
   }
@@ -179,7 +181,7 @@ export function toStoredTool(wish: NewTool, context: ServiceContext): StoredTool
 
 type ToolDescription = { name: string; description: string; parameters: JsonObject }
 
-/** A schema that is given counts; what it leaves open is read from the source. */
+/** A given schema wins; missing parts are read from the source. */
 function describeTool({
   sourceCode,
   sourceType = 'python',
@@ -192,13 +194,20 @@ function describeTool({
   const named = sourceType === 'typescript' ? parseTypescriptName(sourceCode) : fromSource?.name
   const stated = typeof jsonSchema?.name === 'string' ? jsonSchema.name : undefined
   if (stated && named && stated !== named)
-    throw new Problem('invalid', `The schema is for "${stated}", the last function of the source is "${named}".`)
+    throw new Problem(
+      'invalid',
+      `The schema names the tool "${stated}", but the last function of the source is "${named}".`,
+    )
   const name = stated ?? named
   if (!name) {
     const reason = source?.type === 'unreadable' ? source.reason : 'no exported function was found'
     throw new Problem('invalid', `The name of the tool cannot be read from its source: ${reason}. Give a json_schema.`)
   }
-  if (!/^[A-Za-z_][\w-]{0,63}$/.test(name)) throw new Problem('invalid', `"${name}" cannot be the name of a tool.`)
+  if (!/^[A-Za-z_][\w-]{0,63}$/.test(name))
+    throw new Problem(
+      'invalid',
+      `"${name}" is not a valid tool name. Use up to 64 letters, digits, _ and -, and begin with a letter or _.`,
+    )
   const parameters = argsSchema ?? asJsonObject(jsonSchema?.parameters) ?? fromSource?.parameters
   if (!parameters)
     throw new Problem('invalid', `The parameters of ${name} cannot be read from its source. Give a json_schema.`)

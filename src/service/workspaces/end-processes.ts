@@ -3,8 +3,8 @@ import type { Workspaces } from '../../ports/workspaces.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /**
- * Drops what deleted conversations kept warm, and removes their workspaces. The request that deleted them has its answer
- * in their rows, so a fault is only reported, and the janitor of workspaces removes what is left.
+ * Drops the cached histories of deleted conversations and removes their workspaces. The rows are already deleted, so a
+ * fault is only reported, and the workspace janitor removes what is left.
  */
 export async function closeConversations(
   ids: readonly ConversationId[],
@@ -27,13 +27,13 @@ type EndProcessesDeps = { workspaces: Workspaces; report(fault: unknown, where: 
 /** Ends everything that runs in the workspace of a conversation whose context is reset; its files stay. */
 export async function endProcesses(id: ConversationId, { workspaces, report }: EndProcessesDeps): Promise<void> {
   try {
-    // Nothing runs in a workspace that is asleep, and asking would wake it.
+    // Nothing runs in a workspace that is asleep, and a request would wake it.
     if ((await workspaces.peek(id))?.status === 'asleep') return
     const workspace = await workspaces.find(id)
     const running = (await workspace?.processes())?.filter(({ ending }) => ending === undefined) ?? []
     await Promise.all(running.map(({ processId }) => workspace?.kill(processId, 'removed')))
   } catch (fault) {
-    // A workspace that cannot be reached does not keep its conversation from being reset.
+    // A workspace that cannot be reached does not prevent the reset of its conversation.
     report(fault, `ending what runs in the workspace of ${id}`)
   }
 }

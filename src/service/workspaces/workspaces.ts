@@ -21,11 +21,11 @@ export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceSummary>
 type ListWorkspacesRequest = {
   agentId?: AgentId
   limit: number
-  /** The conversation of the last one seen. */
+  /** The cursor: the conversation of the last workspace of the page before. */
   after?: ConversationId
 }
 
-/** Those of the caller's own conversations, by conversation. Looking wakes none of them. */
+/** The workspaces of the caller's conversations, by conversation. Listing wakes none of them. */
 export async function listWorkspaces(
   { agentId, limit, after }: ListWorkspacesRequest,
   context: ServiceContext,
@@ -48,7 +48,7 @@ export async function listWorkspaces(
   return found
 }
 
-/** What runs and ran in one is told of those that are awake. */
+/** Includes the processes of workspaces that are awake. */
 async function readWorkspaceState(
   id: ConversationId,
   workspaces: Workspaces,
@@ -57,7 +57,7 @@ async function readWorkspaceState(
   return seen?.status === 'asleep' ? seen : workspaces.inspect(id)
 }
 
-/** What a conversation has on this machine: state, use, limits and processes. Another organization's looks missing. */
+/** State, usage, limits and processes. A workspace of another organization is reported as not found. */
 export async function showWorkspace(id: ConversationId, context: ServiceContext): Promise<ShownWorkspace> {
   const { agent, conversation } = await requireConversationAndAgent(id, context)
   const state = await withWorkspaceProblems(context.workspaces.inspect(id))
@@ -67,7 +67,7 @@ export async function showWorkspace(id: ConversationId, context: ServiceContext)
 
 export type ShowProcessRequest = { conversationId: ConversationId; processId: string; range: OutputRange }
 
-/** How a process stands, with a piece of what it wrote. */
+/** The state of a process, with a range of its output. */
 export async function showProcess(
   { conversationId, processId, range }: ShowProcessRequest,
   context: ServiceContext,
@@ -78,7 +78,7 @@ export async function showProcess(
   return { process, output: await withWorkspaceProblems(workspace.output(processId, range)) }
 }
 
-/** For good, with all that runs in it. The conversation stays; its next command finds an empty workspace. */
+/** Removes files and processes. The conversation stays; its next command gets an empty workspace. */
 export async function removeWorkspace(id: ConversationId, context: ServiceContext): Promise<void> {
   await requireConversationAndAgent(id, context)
   if (!(await withWorkspaceProblems(context.workspaces.remove(id)))) throw noWorkspace(id)
@@ -87,7 +87,7 @@ export async function removeWorkspace(id: ConversationId, context: ServiceContex
 
 type EndProcessRequest = { conversationId: ConversationId; processId: string }
 
-/** First politely, then for good; resolves with how it ended. One that has ended is left as it is. */
+/** Ends a process with SIGTERM, then SIGKILL, and resolves with its end. A process that has ended is left alone. */
 export async function endProcess(
   { conversationId, processId }: EndProcessRequest,
   context: ServiceContext,
@@ -101,10 +101,10 @@ export async function endProcess(
   return ended
 }
 
-/** A workspace and whose it is. */
+/** A workspace with its agent and conversation. */
 export type ShownWorkspace<State = WorkspaceState> = { agent: Agent; conversation: Conversation; state: State }
 
-/** The workspace of a conversation that is known to be the caller's. */
+/** The caller has checked that the conversation belongs to the organization. */
 async function requireWorkspace({ id }: Conversation, context: ServiceContext): Promise<Workspace> {
   const found = await withWorkspaceProblems(context.workspaces.find(id))
   if (found) return found
@@ -112,7 +112,7 @@ async function requireWorkspace({ id }: Conversation, context: ServiceContext): 
 }
 
 const noWorkspace = (id: string): Problem =>
-  new Problem('not-found', `Conversation ${id} has no workspace; one is made when a tool first needs it.`)
+  new Problem('not-found', `Conversation ${id} has no workspace. It is created when a tool first needs it.`)
 
 async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {
   const found = await withWorkspaceProblems(workspace.process(processId))
@@ -127,7 +127,7 @@ const KIND_OF_FAULT: Record<WorkspaceFault, ProblemKind> = {
   'unknown-process': 'not-found',
 }
 
-/** What a workspace cannot do, as a caller is told it. */
+/** Converts errors of workspaces to problems for the caller. */
 async function withWorkspaceProblems<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
