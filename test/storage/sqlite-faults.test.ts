@@ -69,7 +69,7 @@ test('on a full disk a write that fits succeeds beside one that does not', async
 test('a home without write permission is refused, and the message names it', async (context) => {
   const home = newHome(context)
   chmodSync(home, 0o555)
-  // Permissions do not restrict root, so as root the child runs as the user no process.
+  // Permissions do not restrict root, so as root the child runs as an unprivileged user.
   const identity = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   const owner = spawnOwner(context, home, identity)
   const [line] = await once(owner.stdout, 'data')
