@@ -44,7 +44,7 @@ const DOORS: Record<string, Doors> = {
   jobs: { rooms: ['core', 'ports', 'service'], packages: [] },
   http: {
     rooms: ['core', 'ports', 'service', 'disk'],
-    packages: ['node:', 'fastify', 'fastify-type-provider-zod', 'zod', 'prom-client'],
+    packages: ['node:', 'fastify', 'zod', 'prom-client'],
     types: ['@letta-ai/letta-client'],
   },
   cli: { rooms: ['core', 'ports', 'service', 'disk'], packages: ['node:', 'commander', 'eventsource-parser'] },

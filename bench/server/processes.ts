@@ -33,7 +33,6 @@ export const startHoldfast = ({ home, model, durability }: StartHoldfastOptions)
     HOLDFAST_API_KEY: KEY,
     OPENAI_BASE_URL: model,
     OPENAI_API_KEY: 'bench',
-    HOLDFAST_RATE_LIMIT: 'off',
   })
 
 /** Child processes that must not outlive this one. */

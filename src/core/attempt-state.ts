@@ -89,7 +89,7 @@ export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptS
     case 'retry-credential':
     case 'refresh-credential':
     case 'refresh-entitlement':
-    case 'nudge':
+    case 'prompt-again':
     case 'compact':
     case 'rebuild-transport':
       return next

@@ -20,7 +20,7 @@ export type Remedy =
   | 'cap-output'
   | 'raise-output-cap'
   /** Prompt the model again for an answer; the extra prompt is not added to the history. */
-  | 'nudge'
+  | 'prompt-again'
   /** Continue the text that the output limit cut off. */
   | 'continue'
   | 'adopt-window'
@@ -63,8 +63,8 @@ export const LADDER: Record<FailureKind, readonly Remedy[]> = {
   // The caller's mistake would fail at every other target too.
   'invalid-request': [],
   'content-refused': ['next-target'],
-  'empty-answer': ['nudge', 'wait', 'wait', 'next-target'],
-  'thinking-only': ['nudge', 'nudge', 'wait', 'next-target'],
+  'empty-answer': ['prompt-again', 'wait', 'wait', 'next-target'],
+  'thinking-only': ['prompt-again', 'prompt-again', 'wait', 'next-target'],
   'thinking-exhausted': ['raise-output-cap', 'next-target'],
   'text-truncated': ['continue', 'continue', 'continue'],
   'call-truncated': ['raise-output-cap', 'raise-output-cap', 'raise-output-cap', 'raise-output-cap', 'next-target'],
@@ -160,7 +160,7 @@ function tryRung(rung: Remedy, failure: Failure, { spent, context }: RungContext
     case 'text-only-results':
     case 'drop-long-context-beta':
     case 'relax-schemas':
-    case 'nudge':
+    case 'prompt-again':
       return { remedy: rung }
   }
 }

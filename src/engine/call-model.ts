@@ -196,7 +196,7 @@ const hasNothingToAdd = (draft: Draft): boolean => draft.finish === 'stop' && fa
 function extraPrompt({ kept, spent }: AttemptState): MessageBody[] {
   const userMessage = (text: string): InputBody => ({ role: 'user', content: [{ type: 'text', text }] })
   if (kept) return [{ role: 'assistant', content: kept.content, calls: [] }, userMessage(CONTINUE_PROMPT)]
-  return spent.includes('nudge') ? [userMessage(ANSWER_NOW_PROMPT)] : []
+  return spent.includes('prompt-again') ? [userMessage(ANSWER_NOW_PROMPT)] : []
 }
 
 /** Reminds a model that tried to end of the tools it must call first. */

@@ -7,8 +7,6 @@ import type { Grant } from './credentials.ts'
 
 export type ToolSpec = { name: string; description: string; inputSchema: Json }
 
-export type { RequestAdjustments as RequestShape }
-
 export type ModelRequest = {
   model: string
   system: string

@@ -37,14 +37,14 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
     },
   },
   {
-    remedy: 'nudge',
+    remedy: 'prompt-again',
     promise: 'after an empty answer the model is prompted again, and the prompt is not in the history',
     async play(context) {
       const setup = await openRecoveryFixture(context, {
         script: [{ times: 1, answer: {} }, { answer: { text: 'Here I am.' } }],
       })
       const first = await exchange(setup, 'one')
-      assertAnswered(first, 'Here I am.', ['empty-answer → nudge'])
+      assertAnswered(first, 'Here I am.', ['empty-answer → prompt-again'])
       assertOneExchange(first)
       assert.deepEqual(
         first.sent.map((request) => bodyText(request).includes('Answer the conversation above')),

@@ -236,17 +236,17 @@ test('the owner is notified of a guest’s cancel, and not of its own writes', a
   const owner = await open({ home, clock: virtual })
   context.after(owner.close)
   const run = await createRunningRun(owner.store, await createAgent(owner.store))
-  let nudges = 0
-  context.after(owner.store.onForeignWrite(() => nudges++))
+  let wakeUps = 0
+  context.after(owner.store.onForeignWrite(() => wakeUps++))
   await owner.store.events.append(asHolder(run, { facts: [entry(fault('own'))] }))
   await virtual.advance(100)
-  assert.equal(nudges, 0)
+  assert.equal(wakeUps, 0)
 
   const guest = await open({ home, role: 'guest' })
   context.after(guest.close)
   await guest.store.events.append(asGuest(run, ['running'], { facts: [entry(cancelled)] }))
   await virtual.advance(25)
-  assert.equal(nudges, 1)
+  assert.equal(wakeUps, 1)
 })
 
 test('a guest cannot open a home that was never used, and the message says so', async (context) => {

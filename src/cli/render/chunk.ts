@@ -193,7 +193,7 @@ const REMEDY_TEXT: Record<string, string> = {
   'relax-schemas': 'Resending with simpler tool schemas.',
   'cap-output': 'Lowering the output limit.',
   'raise-output-cap': 'Raising the output limit.',
-  nudge: 'Prompting the model again.',
+  'prompt-again': 'Prompting the model again.',
   continue: 'Asking the model to continue where it stopped.',
   'adopt-window': 'Using the smaller context window that the provider states.',
   compact: 'Summarizing what came before.',

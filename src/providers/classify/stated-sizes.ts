@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { Failure, FailureKind } from '../../core/failure.ts'
 import type { ErrorBody } from './error-body.ts'
 
@@ -127,9 +128,3 @@ function firstNumber(patterns: readonly RegExp[], text: string): number | undefi
 const isPlausible = (size: number): boolean => Number.isInteger(size) && size > 0 && size <= 100_000_000
 
 const sumOf = (text: string): number => [...text.matchAll(/\d+/g)].reduce((sum, [digits]) => sum + Number(digits), 0)
-
-/** Drops undefined fields, because failures are stored. */
-function defined<Fields extends object>(fields: Fields): { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> } {
-  const kept = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(kept) as { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> }
-}

@@ -95,7 +95,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     find: "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
     replace:
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
-      "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        ...(turn.attempts.answer.spent.includes('nudge')\n          ? [addMessage(`message-nudge-${stepId}`, { role: 'user', content: [{ type: 'text', text: 'Your last answer had no text and called no tool.' }] }, context)]\n          : []),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
+      "        ...inputMessages(turn.pending.slice(0, event.inputsRead), context),\n        ...(turn.attempts.answer.spent.includes('prompt-again')\n          ? [addMessage(`message-prompt-${stepId}`, { role: 'user', content: [{ type: 'text', text: 'Your last answer had no text and called no tool.' }] }, context)]\n          : []),\n        { type: 'add-step', step },\n        addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),\n",
     breaks: 'nothing is invented: prompts for the model alone are never stored',
   },
   {

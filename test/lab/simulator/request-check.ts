@@ -4,8 +4,8 @@ import { historyFaults } from '../../../src/core/history.ts'
 import type { ConversationId } from '../../../src/core/id.ts'
 import { type AnswerPart, type Input, inputBody, type MessageBody, textOf } from '../../../src/core/message.ts'
 import type { Remedy } from '../../../src/core/recovery.ts'
+import type { RequestAdjustments } from '../../../src/core/request-adjustments.ts'
 import { foldTurn, nextAction } from '../../../src/core/turn.ts'
-import type { RequestShape } from '../../../src/ports/model.ts'
 import type { ModelCall } from './unreliable-store.ts'
 
 export type RequestCheck = {
@@ -116,7 +116,7 @@ function expectedRequestOf(events: readonly TurnEvent[]): ExpectedRequest {
   return way
 }
 
-const ADJUSTMENTS: Partial<Record<Remedy, keyof RequestShape>> = {
+const ADJUSTMENTS: Partial<Record<Remedy, keyof RequestAdjustments>> = {
   'strip-signatures': 'stripSignatures',
   'drop-encrypted-reasoning': 'dropEncryptedReasoning',
   'shrink-images': 'shrinkImages',
@@ -139,7 +139,7 @@ function expectedRequestFaults({ provider, request, prompt, grant }: ModelCall, 
   const owed = new Set(way.spent.map((remedy) => ADJUSTMENTS[remedy]))
   // Facts learned about a model persist.
   const extra = Object.keys(adjustments).filter(
-    (field) => field !== 'textOnlyResults' && !owed.has(field as keyof RequestShape),
+    (field) => field !== 'textOnlyResults' && !owed.has(field as keyof RequestAdjustments),
   )
   const keptText = way.kept.length > 0 ? textOf(way.kept) : undefined
   return [
@@ -148,7 +148,7 @@ function expectedRequestFaults({ provider, request, prompt, grant }: ModelCall, 
     ...extra.map((field) => `its request has the adjustment ${field} without a remedy`),
     ...(outputCap === way.outputCap ? [] : [`its output limit is ${outputCap}, in the log ${way.outputCap}`]),
     ...(prompt.kept === keptText ? [] : [`it continues "${prompt.kept}", the kept text is "${keptText}"`]),
-    ...(prompt.kept !== undefined || prompt.isNudged === way.spent.includes('nudge')
+    ...(prompt.kept !== undefined || prompt.isNudged === way.spent.includes('prompt-again')
       ? []
       : ['the prompt to answer again is missing or unexpected']),
     ...(grant && way.setAside.includes(grant.credentialId) ? [`${grant.credentialId} is used again`] : []),

@@ -1,7 +1,8 @@
 import type { CredentialId } from '../../../src/core/credential.ts'
 import { defined } from '../../../src/core/defined.ts'
 import type { Failure, FailureKind } from '../../../src/core/failure.ts'
-import type { ModelRequest, RequestShape } from '../../../src/ports/model.ts'
+import type { RequestAdjustments } from '../../../src/core/request-adjustments.ts'
+import type { ModelRequest } from '../../../src/ports/model.ts'
 import type { EnvironmentSource } from '../../../src/providers/credentials/environment-keys.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
@@ -201,7 +202,7 @@ const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({
 
 type DemandRule = { isMet(request: ModelRequest): boolean; says?: Partial<Failure> }
 
-const asks = (field: keyof RequestShape): DemandRule => ({
+const asks = (field: keyof RequestAdjustments): DemandRule => ({
   isMet: ({ adjustments }) => adjustments?.[field] !== undefined,
 })
 
