@@ -58,7 +58,7 @@ const createAgentOperation = operation({
     const secrets = requestedSecrets(body)
     const agent = await createAgent(
       {
-        name: body.name ?? `agent-${context.deps.randomness.uuid().slice(0, 8)}`,
+        name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
         model: requireModel(requestedModel(body), context),
         ...defined({ system: body.system || undefined }),
         tools: [...base, ...(body.tools ?? []), ...chosen],
