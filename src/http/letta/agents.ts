@@ -58,6 +58,7 @@ const createAgentOperation = operation({
     const secrets = requestedSecrets(body)
     const agent = await createAgent(
       {
+        // The end of an id is random; it begins with the time.
         name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
         model: requireModel(requestedModel(body), context),
         ...defined({ system: body.system || undefined }),
