@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
-import { mustBe } from './kinds.ts'
 import { type NamedSection, SECTIONS } from './sections.ts'
 import type { Section, SectionInput, Setting } from './setting.ts'
+import { mustBe } from './setting-kinds.ts'
 
 type SchemaNotes = { title?: string; description?: string; default?: unknown }
 const notes = z.registry<SchemaNotes>()

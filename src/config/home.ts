@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 
-/** The folder for everything that must survive: an absolute path, which may not exist yet. */
+/** The absolute path of the home, the folder with all stored data. It may not exist yet. */
 export function homePath(chosen: string | undefined, userFolder: string = homedir()): string {
   if (!chosen) return join(userFolder, '.holdfast')
   // A shell expands `~`, a service file or a .env does not; a folder named "~" is never intended.
@@ -15,7 +15,6 @@ export function homePath(chosen: string | undefined, userFolder: string = homedi
 /** Creates the home if it is missing, checks that it is usable and returns its path. */
 export function openHome(path: string): string {
   try {
-    // Conversations and keys are stored here: other users of the machine must not read them.
     makeFolder(path)
     if (!statSync(path).isDirectory()) throw notAFolder(path)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -30,6 +29,7 @@ function makeFolder(path: string): void {
   if (existsSync(path)) return
   if (dirname(path) !== path) makeFolder(dirname(path))
   try {
+    // Only for the owner: conversations and keys are stored here.
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
     // Another process that starts at the same time may have created it.

@@ -104,7 +104,7 @@ function readKeys(file: string, { mode }: Stats): Key[] {
     throw new Problem(
       'invalid',
       `The key file ${file} can be read by other users of this machine. Run \`chmod 600 ${file}\`; if others may have ` +
-        'read it, rotate the key and renew the credentials.',
+        'read it, run `holdfast auth rotate-key` and replace the stored credentials.',
       { path: file },
     )
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
@@ -121,14 +121,14 @@ function readKeys(file: string, { mode }: Stats): Key[] {
 const damaged = (file: string) =>
   new Problem(
     'invalid',
-    `The key file ${file} is damaged. Restore it from a backup. Without one the stored credentials cannot be read ` +
-      'again: move the file away, remove them and add them again.',
+    `The key file ${file} is damaged. Restore it from a backup. Without a backup the stored credentials are lost: move ` +
+      'the file away, then remove and add them with `holdfast auth`.',
     { path: file },
   )
 
 const textOf = (keys: Key[]): string => keys.map(({ id, key }) => `${id} ${key.toString('base64')}\n`).join('')
 
-/** Concurrent changes would lose a key. The lock is an exclusive transaction, which ends with its process. */
+/** Concurrent changes would lose a key. The lock is an exclusive transaction: it is released if the process dies. */
 function withLock(file: string, work: () => void): void {
   const lock = new DatabaseSync(`${file}.lock`, { timeout: LOCK_TIMEOUT_MS })
   try {

@@ -1,8 +1,8 @@
-import type { Kind } from './kinds.ts'
+import type { SettingKind } from './setting-kinds.ts'
 
 /** One setting: its type, its default and its documentation. */
 export type Setting<Value = unknown, Default extends Value | undefined = Value | undefined> = {
-  kind: Kind<Value>
+  kind: SettingKind<Value>
   /** One sentence without its period. */
   description: string
   unit?: string
@@ -16,7 +16,7 @@ export type Setting<Value = unknown, Default extends Value | undefined = Value |
 /** Settings that are grouped in config.yaml and in the documentation. */
 export type Section = Readonly<Record<string, Setting>>
 
-type ValueOf<T> = T extends { kind: Kind<infer Value> } ? Value : never
+type ValueOf<T> = T extends { kind: SettingKind<infer Value> } ? Value : never
 type KeyWithDefault<S extends Section> = {
   [Key in keyof S]: undefined extends S[Key]['default'] ? never : Key
 }[keyof S]
@@ -32,11 +32,11 @@ export type SectionValues<S extends Section> = SectionInput<S> & {
 type SettingNotes = Omit<Setting, 'kind' | 'default'>
 
 export function setting<Value>(
-  kind: Kind<Value>,
+  kind: SettingKind<Value>,
   notes: SettingNotes & { default: NoInfer<Value> },
 ): Setting<Value, Value>
-export function setting<Value>(kind: Kind<Value>, notes: SettingNotes): Setting<Value, undefined>
-export function setting<Value>(kind: Kind<Value>, notes: SettingNotes & { default?: Value }): Setting<Value> {
+export function setting<Value>(kind: SettingKind<Value>, notes: SettingNotes): Setting<Value, undefined>
+export function setting<Value>(kind: SettingKind<Value>, notes: SettingNotes & { default?: Value }): Setting<Value> {
   return { default: undefined, ...notes, kind }
 }
 

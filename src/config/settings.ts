@@ -5,6 +5,7 @@ import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
 import { DIALECTS } from '../core/message.ts'
 import { DEFAULT_MODEL } from '../core/target.ts'
 import { CONTAINMENTS } from '../ports/workspaces.ts'
+import { setting } from './setting.ts'
 import {
   absolutePath,
   anyText,
@@ -19,8 +20,7 @@ import {
   postgresUrl,
   trueOrFalse,
   wholeNumber,
-} from './kinds.ts'
-import { setting } from './setting.ts'
+} from './setting-kinds.ts'
 
 /*
  * All settings. The types, the validation, the JSON Schema, the names of the environment variables and the tables of

@@ -1,9 +1,9 @@
 import type { Environment } from '../ports/environment.ts'
-import type { Kind } from './kinds.ts'
 import { type NamedSection, SECTIONS } from './sections.ts'
+import type { SettingKind } from './setting-kinds.ts'
 
 /** An environment variable that is set, and the setting it is for. */
-export type Variable = { name: string; path: string[]; text: string; kind: Kind<unknown> }
+export type Variable = { name: string; path: string[]; text: string; kind: SettingKind<unknown> }
 
 /** `HOLDFAST_<KEY>`, unless the setting names its variable; undefined if a variable cannot hold the value. */
 export function variableName({ section, variablePrefix }: NamedSection, key: string): string | undefined {

@@ -11,4 +11,4 @@ export type ToolWrite =
 
 /** The tool result when another writer changed the block after the tool read it. */
 export const STALE_WRITE_OUTPUT =
-  'Nothing was changed: somebody else edited this memory at the same time. Look at what it says now, then decide again.'
+  'Nothing was changed: this memory block was edited at the same time. Read it again, then decide.'

@@ -3,8 +3,8 @@ import { namedErrorText } from '../core/error-text.ts'
 import type { ModelProvider } from '../ports/model.ts'
 
 /**
- * A provider that never throws: an exception of `stream` becomes a `server-error`, which the recovery ladder retries and
- * then leaves for the next model of the chain. For another kind of failure yield `{ type: 'failure', failure }`.
+ * A provider that never throws: an exception of `stream` becomes a `server-error`, which is retried before failover to
+ * the next model. For another kind of failure yield `{ type: 'failure', failure }`.
  */
 export const defineProvider = (definition: ModelProvider): ModelProvider => ({
   ...definition,

@@ -23,7 +23,7 @@ import { cancelRun, listRuns, type RunDetails, showRun } from '../service/runs/r
 import { waitForRun, watchRun } from '../service/runs/watch-run.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 
-/** An agent by its id or name, or as it was returned; the latter saves a look-up. */
+/** The id or name of an agent, or the agent itself, which saves a lookup. */
 type AgentRef = string | Agent
 
 type SendRequest = Pick<
@@ -31,14 +31,14 @@ type SendRequest = Pick<
   'maxSteps' | 'model' | 'background' | 'onGuarded' | 'streamTokens' | 'metadata'
 > & {
   agent: AgentRef
-  /** By its id, or as it was returned. The default conversation of the agent if it is left out. */
+  /** A conversation or its id. Default: the default conversation of the agent. */
   conversation?: string | Conversation
   text?: string
   /** Text and images, in place of `text`. */
   content?: InputPart[]
-  /** What happens while a turn runs in the conversation; `enqueue` if it is left out. */
+  /** What happens while a turn runs in the conversation. Default: `enqueue`. */
   policy?: AdmissionPolicy
-  /** An idempotency key: the same one in the same conversation attaches to the first run. */
+  /** Idempotency key: a second message with the same key in the same conversation attaches to the first run. */
   otid?: string
   /** URL that is called when the run is over (a webhook), retried with backoff for hours. */
   callback?: string
@@ -56,7 +56,7 @@ type RunQuery = { agent?: AgentRef; limit?: number }
 
 export type ServedHoldfast = { url: string; key: string; close(): Promise<void> }
 
-/** Holdfast inside a program: each noun has its verbs. Errors of the caller are thrown as `Problem`. */
+/** The API of an embedded Holdfast. Errors of the caller are thrown as `Problem`. */
 export type Holdfast = {
   agents: {
     create(request: CreateAgentRequest): Promise<Agent>
@@ -75,7 +75,7 @@ export type Holdfast = {
     list(agent: AgentRef): Promise<Conversation[]>
   }
   messages: {
-    /** Resolves when the message is on disk: its run reaches an end from here on, also after a crash. */
+    /** Resolves when the message is on disk: from then on its run reaches an end, even after a crash. */
     send(request: SendRequest): Promise<SentMessage>
     /** Sends, waits for the end of the run and returns the reply. An abort stops the waiting, not the run. */
     ask(request: SendRequest, options?: { signal?: AbortSignal }): Promise<Reply>
@@ -118,9 +118,10 @@ export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Hold
     typeof agent === 'string' ? requireAgent(agent, context) : agent
 
   async function send(request: SendRequest): Promise<SentMessage> {
-    const { agent: ref, conversation: place, text, content, callback, ...options } = request
+    const { agent: ref, conversation: conversationRef, text, content, callback, ...options } = request
     const agent = await agentOf(ref)
-    const conversation = typeof place === 'object' ? place : await requireConversation(agent, place, context)
+    const conversation =
+      typeof conversationRef === 'object' ? conversationRef : await requireConversation(agent, conversationRef, context)
     return sendMessage(
       {
         ...options,

@@ -6,10 +6,10 @@ import { readIfPresentSync } from '../disk/read-if-present.ts'
 
 const KEY_BYTES = 32
 
-/** `file` is set if the key is stored in the home; `isNew` is true if it was just created and may be token once. */
+/** `file` is set if the key is stored in the home; `isNew` if it was just created, so that it may be printed once. */
 export type ApiKey = { key: string; file?: string; isNew: boolean }
 
-/** The key from the environment, or the key of the home, which is created on the first start. */
+/** The configured key, or the key stored in the home, which is created on the first start. */
 export function apiKeyFor(home: string, configuredKey: string | undefined): ApiKey {
   if (configuredKey) return { key: configuredKey, isNew: false }
   const file = join(home, 'api-key')
@@ -38,4 +38,5 @@ export function newKeyMatcher(key: string): (token: string) => boolean {
 export const bearerToken = (authorization: string | undefined): string | undefined =>
   /^Bearer (.+)$/i.exec(authorization ?? '')?.[1]?.trim()
 
+/** Identifies the key of a request without revealing it. */
 export const keyDigest = (authorization: string | undefined): string => hash('sha256', authorization ?? '', 'hex')

@@ -1,10 +1,9 @@
 import type { ServiceContext } from '../service/service-context.ts'
 import { checkReady } from '../service/store/check-ready.ts'
 
-/** Caching keeps frequent probes away from the store. */
 const CACHE_MS = 1_000
 
-/** Readiness check: whether runs can be accepted. Queries the store at most once a second. */
+/** Readiness check: whether runs can be accepted. Cached, so that frequent probes query the store once a second. */
 export function newReadiness(context: ServiceContext): () => Promise<boolean> {
   let last: { at: number; isReady: Promise<boolean> } | undefined
   return () => {

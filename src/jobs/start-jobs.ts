@@ -6,7 +6,7 @@ import { startWorkspaceJanitor } from './workspace-janitor.ts'
 
 /**
  * Background work of a process that owns a home, whether it serves HTTP or embeds Holdfast. The engine keeps its own
- * timers (heartbeat, takeover, lapsed approvals): they are part of holding a lease and start and stop with it.
+ * timers (heartbeat, takeover, expired approvals): they are part of holding a lease and start and stop with it.
  */
 const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'search indexer': startSearchIndexer,

@@ -1,10 +1,10 @@
-/** The same response; its body fails after `maxBytes`. */
+/** Limits a response: reading its body fails after `maxBytes`. */
 export function limitResponse(response: Response, { url, maxBytes }: { url: string; maxBytes: number }): Response {
   const { status, statusText, headers, body } = response
-  const same = new Response(body?.pipeThrough(limitBytes(maxBytes)), { status, statusText, headers })
-  // URL after redirects; a constructed Response has none.
-  Object.defineProperty(same, 'url', { value: url })
-  return same
+  const limited = new Response(body?.pipeThrough(limitBytes(maxBytes)), { status, statusText, headers })
+  // The URL after redirects: a constructed Response has none.
+  Object.defineProperty(limited, 'url', { value: url })
+  return limited
 }
 
 function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {

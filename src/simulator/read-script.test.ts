@@ -43,7 +43,7 @@ test('a mistake is reported with its path, the expected and the found value', ()
   assert.match(complaintsAbout([{ when: {} }])[0]!, /^script\[0\]\.answer: expected .*found nothing$/)
   assert.match(
     complaintsAbout([{ answer: { txet: 'a' } }])[0]!,
-    /^script\[0\]\.answer\.txet: expected no such field; there are text,/,
+    /^script\[0\]\.answer\.txet: expected one of these fields: text,/,
   )
   assert.match(
     complaintsAbout([{ answer: { error: 'rate-limited' } }])[0]!,

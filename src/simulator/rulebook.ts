@@ -2,7 +2,7 @@ import type { ParsedModelRequest } from './parse-request.ts'
 import type { Answer, Protocol, Rule, Script, When } from './script.ts'
 import { isModelProtocol } from './vendor-errors.ts'
 
-/** A script with the use counts of its rules. */
+/** The rules of a script, with counts of their matches and uses. */
 type Rulebook = {
   /** The answer of the first rule that matches; undefined without a match. */
   take(request: Matchable): Answer | undefined
@@ -14,14 +14,14 @@ type Matchable = { protocol: Protocol; key: string | undefined; raw: string } & 
 >
 
 export function newRulebook(script: Script): Rulebook {
-  const met = script.map(() => 0)
+  const matched = script.map(() => 0)
   const used = script.map(() => 0)
   return {
     take(request) {
       const candidates = script.flatMap((rule, at) => {
-        if (!meets(rule.when ?? {}, request)) return []
-        met[at]! += 1
-        return isDue(rule, { met: met[at]!, used: used[at]! }) ? [at] : []
+        if (!matches(rule.when ?? {}, request)) return []
+        matched[at]! += 1
+        return isDue(rule, { matched: matched[at]!, used: used[at]! }) ? [at] : []
       })
       const chosen = candidates[0]
       if (chosen === undefined) return undefined
@@ -31,11 +31,14 @@ export function newRulebook(script: Script): Rulebook {
   }
 }
 
-const isDue = ({ when, times }: Rule, { met, used }: { met: number; used: number }): boolean =>
-  (when?.attempt === undefined || when.attempt === met) && (times === undefined || used < times)
+const isDue = ({ when, times }: Rule, { matched, used }: { matched: number; used: number }): boolean =>
+  (when?.attempt === undefined || when.attempt === matched) && (times === undefined || used < times)
 
-/** Checks all conditions but `attempt`, which counts the requests that match the others. */
-const meets = (when: When, request: Matchable): boolean =>
+/**
+ * Checks all conditions but `attempt`, which counts the requests that match the others. A rule without `protocol`
+ * matches model requests only.
+ */
+const matches = (when: When, request: Matchable): boolean =>
   (when.protocol !== undefined || isModelProtocol(request.protocol)) &&
   (Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[]).every(
     (name) => when[name] === undefined || CONDITIONS[name](when[name] as never, request),

@@ -20,7 +20,7 @@ export const list = <Item extends z.ZodType>(item: Item, what: string) => z.arra
 export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   const names = Object.keys(shape).join(', ')
   return z.strictObject(shape, {
-    error: ({ code }) => (code === 'unrecognized_keys' ? `no such field; there are ${names}` : `an object of ${names}`),
+    error: ({ code }) => (code === 'unrecognized_keys' ? `one of these fields: ${names}` : `an object of ${names}`),
   })
 }
 

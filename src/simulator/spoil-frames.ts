@@ -34,6 +34,7 @@ function spoil(frames: Frame[], one: Break, { responder, reply, protocol }: Spoi
   }
 }
 
+/** `chunk` counts from 1. */
 const replaced = (frames: Frame[], chunk: number, by: (frame: Frame) => Frame[]): Frame[] =>
   frames.flatMap((frame, at) => (at === chunk - 1 ? by(frame) : [frame]))
 

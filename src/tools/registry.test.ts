@@ -68,5 +68,5 @@ test('tools are found by name, and inherited property names are not tools', () =
 })
 
 test('two tools with the same name are refused', () => {
-  assert.throws(() => toolRegistry([pack, toolWith(true)]), /two tools are named pack/)
+  assert.throws(() => toolRegistry([pack, toolWith(true)]), /Two tools are named "pack"/)
 })

@@ -6,18 +6,18 @@ import { describeFault } from './describe-fault.ts'
 export function toolRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>()
   for (const tool of tools) {
-    if (byName.has(tool.name)) throw new Error(`two tools are named ${tool.name}`)
+    if (byName.has(tool.name)) throw new Error(`Two tools are named "${tool.name}". Rename one of them.`)
     byName.set(tool.name, tool)
   }
   return {
     find: (name) => byName.get(name),
     names: () => [...byName.keys()],
-    inputFault: newFaultFinder(),
+    inputFault: newInputChecker(),
   }
 }
 
 /** Schemas are interpreted, not compiled: they may be untrusted, and compiling would execute generated code. */
-function newFaultFinder(): ToolRegistry['inputFault'] {
+function newInputChecker(): ToolRegistry['inputFault'] {
   // By identity, not by name: a replaced tool has a new schema.
   const validators = new WeakMap<Tool, Validator>()
   return (tool, input) => {

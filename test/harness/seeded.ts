@@ -1,4 +1,4 @@
-/** Mulberry32: small, fast, and the same numbers for the same seed on every machine. */
+/** A seeded `Math.random` (Mulberry32): the same numbers for the same seed on every machine. */
 export function seededFraction(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -56,7 +56,7 @@ test('the start screen shows the address, the models, the key file, and commands
   )
   const second = await holdfast(['serve', '--port', '0'], { home })
   assert.equal(second.code, 5)
-  assert.match(second.stderr, new RegExp(`A server already runs on this home at http://127\\.0\\.0\\.1:${port}`))
+  assert.match(second.stderr, new RegExp(`A server for this home already runs at http://127\\.0\\.0\\.1:${port}`))
   again.child.kill('SIGTERM')
   await again.ended
 })

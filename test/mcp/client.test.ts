@@ -219,7 +219,7 @@ test('a malicious list of tools is refused', async (t) => {
   const { mcp, server } = await openMcpClientFixture(t, [{ ...echo, inputSchema: deep }])
   const listing = await mcp.list(server())
   assert.equal(listing.type === 'failed' && listing.kind, 'unusable')
-  assert.match(JSON.stringify(listing), /nested too deeply/)
+  assert.match(JSON.stringify(listing), /has more than 64 levels/)
 })
 
 test('a call that times out says so', async (t) => {

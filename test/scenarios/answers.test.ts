@@ -12,10 +12,10 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 
 // An answer may be truncated, empty or impossible to run. No text is invented or doubled, and no such call runs.
 
-type Cast = HomeFixtureOptions & { other?: Part[][] }
+type FixtureOptions = HomeFixtureOptions & { other?: Part[][] }
 
 /** `other`: the answers of the fallback. */
-async function openFixtureWith(context: TestContext, answers: Part[][], { other, ...options }: Cast = {}) {
+async function openFixtureWith(context: TestContext, answers: Part[][], { other, ...options }: FixtureOptions = {}) {
   const clock = newVirtualClock()
   const model = queueModel(answers)
   const providers = () => ({ test: model, ...defined({ other: other ? queueModel(other) : undefined }) })

@@ -15,9 +15,13 @@ import { newVirtualClock } from '../harness/virtual-clock.ts'
 // When the context window fills, the conversation is compacted between steps. No message is lost, no call is separated
 // from its results, and a failed summary leaves the context unchanged.
 
-type Cast = HomeFixtureOptions & { facts?: ModelFacts; other?: Part[][] }
+type FixtureOptions = HomeFixtureOptions & { facts?: ModelFacts; other?: Part[][] }
 
-async function openFixtureWith(context: TestContext, answers: Part[][], { facts, other, ...options }: Cast = {}) {
+async function openFixtureWith(
+  context: TestContext,
+  answers: Part[][],
+  { facts, other, ...options }: FixtureOptions = {},
+) {
   const clock = newVirtualClock()
   const model = queueModel(answers, facts)
   const second = queueModel(other ?? [])
@@ -116,10 +120,10 @@ test('in one long exchange older steps are summarized, no call loses its results
     [...steps, fails('context-overflow'), says('A summary.'), says('done')],
     { tools: [look] },
   )
-  const run = await ask('a question nobody must lose')
+  const run = await ask('a question to quote')
   assert.equal(run.stopReason, 'end_turn')
   const [summary, ...rest] = model.requests.at(-1)!.messages
-  assert.ok(summary?.role === 'summary' && summary.text.includes('a question nobody must lose'))
+  assert.ok(summary?.role === 'summary' && summary.text.includes('a question to quote'))
   assert.equal(rest[0]?.role, 'assistant')
   assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
@@ -132,7 +136,7 @@ test('a compaction without gain is not repeated', async (context) => {
   assert.equal(model.requests.length, 1, 'there is nothing to summarize')
 })
 
-test('after a death during the summary it is requested again, and the history has one summary', async (context) => {
+test('after a restart the context still has its one summary', async (context) => {
   const { fixture, model, ask } = await openFixtureWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
@@ -148,7 +152,7 @@ test('after a death during the summary it is requested again, and the history ha
   assert.equal((await fixture.messages()).filter(({ body }) => body.role === 'summary').length, 1)
 })
 
-test('a requested compaction is a run of the conversation and reports what it replaced', async (context) => {
+test('a requested compaction is a run of the conversation and records its summary', async (context) => {
   const { fixture, change, ask } = await openFixtureWith(context, [
     says(`first ${LONG}`),
     says('second'),

@@ -9,6 +9,7 @@ import { createConversation } from '../../src/service/conversations/conversation
 import { promptOf, recompilePrompt } from '../../src/service/conversations/prompt.ts'
 import { updateBlock } from '../../src/service/memory/blocks.ts'
 import { insertPassage } from '../../src/service/memory/passages.ts'
+import { cancelRun } from '../../src/service/runs/runs.ts'
 import { checkStore } from '../../src/service/store/check-store.ts'
 import { type MemoryFixture, openMemoryFixture } from '../harness/fixture-memory.ts'
 import { calls, queueModel, says } from '../harness/queue-model.ts'
@@ -19,13 +20,13 @@ async function outcomes(fixture: MemoryFixture): Promise<ToolOutcome[]> {
   return (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
 }
 
-const openModelFixture = (answers: Parameters<typeof queueModel>[0]) => {
+const modelOptions = (answers: Parameters<typeof queueModel>[0]) => {
   const model = queueModel(answers)
   return { model, options: { providers: () => ({ test: model }) } }
 }
 
 test('memory tools edit blocks, and the system prompt stays the same to the byte', async (context) => {
-  const { model, options } = openModelFixture([
+  const { model, options } = modelOptions([
     edit('memory_insert', { label: 'human', new_string: 'Likes boats.' }),
     edit('memory_replace', { label: 'human', old_string: 'Likes', new_string: 'Loves' }),
     edit('memory_rethink', { label: 'persona', new_memory: 'Short.' }),
@@ -43,8 +44,8 @@ test('memory tools edit blocks, and the system prompt stays the same to the byte
   assert.match([...systems][0]!, /<human>[\s\S]*Name: Ada\.\n<\/value>/)
   assert.match([...systems][0]!, new RegExp(`AGENT_ID: ${fixture.agent.id}\n- CONVERSATION_ID: default`))
 
-  const tried = await recompilePrompt({ conversationId: fixture.conversationId, dryRun: true }, fixture.context)
-  assert.match(tried, /Loves boats/)
+  const preview = await recompilePrompt({ conversationId: fixture.conversationId, dryRun: true }, fixture.context)
+  assert.match(preview, /Loves boats/)
   assert.equal(await promptOf(fixture.conversationId, fixture.context), [...systems][0])
   const other = await createConversation(fixture.agent, fixture.context)
   assert.match(
@@ -57,13 +58,13 @@ test('memory tools edit blocks, and the system prompt stays the same to the byte
       fixture.context,
     ),
   )
-  await fixture.ask('anew')
+  await fixture.ask('after the reset')
   assert.match(model.requests.at(-1)!.system, /Loves boats/)
   assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
 test('edits of a read-only, full or missing block and of an ambiguous text are refused with the reason', async (context) => {
-  const { options } = openModelFixture([
+  const { options } = modelOptions([
     edit('memory_insert', { label: 'locked', new_string: 'x' }),
     edit('memory_insert', { label: 'small', new_string: 'too much for it' }),
     edit('memory_insert', { label: 'nowhere', new_string: 'x' }),
@@ -80,13 +81,13 @@ test('edits of a read-only, full or missing block and of an ambiguous text are r
     results.map(({ status }) => status),
     ['error', 'error', 'error', 'error', 'error'],
   )
-  const words = [/read-only/, /Exceeds 10 character limit/, /There are: locked, small/, /occurs 2 times/, /insert_line/]
+  const words = [/read-only/, /Exceeds 10 character limit/, /Blocks: locked, small/, /occurs 2 times/, /insert_line/]
   for (const [index, word] of words.entries()) assert.match(results[index]!.output, word)
   assert.deepEqual([(await fixture.block('locked')).value, (await fixture.block('small')).value], ['v', 'a a'])
 })
 
 test('an edit based on a stale version is an error for the model and overwrites nothing', async (context) => {
-  const { options } = openModelFixture([
+  const { options } = modelOptions([
     edit('memory_insert', { label: 'human', new_string: 'from the model' }),
     edit('memory_insert', { label: 'human', new_string: 'from the model' }),
     says('Done.'),
@@ -112,7 +113,7 @@ test('an edit based on a stale version is an error for the model and overwrites 
   assert.equal(run.stopReason, 'end_turn')
   assert.equal((await fixture.block('human')).value, 'from a person\nfrom the model')
   const [first, second] = await outcomes(fixture)
-  assert.match(first!.output, /Nothing was changed: somebody else edited/)
+  assert.match(first!.output, /Nothing was changed: this memory block was edited/)
   assert.deepEqual([first!.status, second!.status], ['error', 'success'])
   assert.deepEqual((await checkStore(fixture.context)).violations, [])
   assert.deepEqual(fixture.faults, [])
@@ -120,7 +121,7 @@ test('an edit based on a stale version is an error for the model and overwrites 
 
 for (const moment of ['before', 'after'] as const)
   test(`after a death ${moment} the commit of a memory tool the block is edited exactly once`, async (context) => {
-    const { options } = openModelFixture([
+    const { options } = modelOptions([
       edit('memory_insert', { label: 'human', new_string: 'once' }),
       edit('archival_memory_insert', { content: 'put away once' }),
       says('Done.'),
@@ -160,7 +161,7 @@ for (const moment of ['before', 'after'] as const)
   })
 
 test('archival passages and messages are found by their words', async (context) => {
-  const { options } = openModelFixture([
+  const { options } = modelOptions([
     edit('archival_memory_search', { query: 'harbor', tags: ['trip'], top_k: 1 }),
     edit('conversation_search', { query: 'lighthouse', roles: ['user'] }),
     edit('archival_memory_search', { query: 'x', start_datetime: 'yesterday-ish' }),
@@ -178,17 +179,23 @@ test('archival passages and messages are found by their words', async (context) 
 })
 
 test('an agent without memory has its instructions alone as prompt', async (context) => {
-  const { model, options } = openModelFixture([says('Hello.')])
+  const { model, options } = modelOptions([says('Hello.')])
   const fixture = await openMemoryFixture(context, options)
   await fixture.ask('hello')
   assert.equal(model.requests[0]!.system, fixture.agent.system)
 })
 
 test('an agent can require approval for a tool that does not need it by default, and undo that', async (context) => {
-  const { options } = openModelFixture([edit('memory_insert', { label: 'human', new_string: 'x' }), says('Done.')])
+  const insert = edit('memory_insert', { label: 'human', new_string: 'x' })
+  const { options } = modelOptions([insert, insert, says('Done.')])
   const fixture = await openMemoryFixture(context, options)
   await fixture.remember({ label: 'human', value: 'v' })
   await setApproval({ agent: fixture.agent, tool: 'memory_insert', isRequired: true }, fixture.context)
-  assert.equal((await fixture.ask('edit')).stopReason, 'requires_approval')
+  const waiting = await fixture.ask('edit')
+  assert.equal(waiting.stopReason, 'requires_approval')
   assert.equal((await fixture.block('human')).value, 'v')
+  await cancelRun(waiting.id, fixture.context)
+  await setApproval({ agent: fixture.agent, tool: 'memory_insert', isRequired: false }, fixture.context)
+  assert.equal((await fixture.ask('edit')).stopReason, 'end_turn')
+  assert.equal((await fixture.block('human')).value, 'v\nx')
 })

@@ -67,9 +67,9 @@ const invariantsOf = (report: StoreReport): string[] => [
   ...new Set(report.violations.map(({ invariant }) => invariant)),
 ]
 
-/** Asserts that each damage is reported, repaired with one line each, and gone afterwards. */
-async function assertRepaired(fixture: HomeFixture, named: string[], did: RegExp): Promise<void> {
-  assert.deepEqual(invariantsOf(await examine(fixture)).sort(), named)
+/** Asserts that the damage violates these invariants (`core/invariants`) and that one repair fixes it. */
+async function assertRepaired(fixture: HomeFixture, invariants: string[], did: RegExp): Promise<void> {
+  assert.deepEqual(invariantsOf(await examine(fixture)).sort(), invariants)
   const repairs = await repair(fixture)
   assert.equal(repairs.length, 1, repairs.join('\n'))
   assert.match(repairs[0]!, did)
@@ -78,13 +78,13 @@ async function assertRepaired(fixture: HomeFixture, named: string[], did: RegExp
   assert.deepEqual(await repair(fixture), [], 'a second repair has nothing to do')
 }
 
-/** Asserts that the damage is reported and not a byte changes. */
-async function assertLeftAlone(fixture: HomeFixture, named: string[]): Promise<void> {
+/** Asserts that the damage is reported and that no row changes. */
+async function assertLeftAlone(fixture: HomeFixture, invariants: string[]): Promise<void> {
   const before = contentsOf(fixture)
-  assert.deepEqual(invariantsOf(await examine(fixture)).sort(), named)
+  assert.deepEqual(invariantsOf(await examine(fixture)).sort(), invariants)
   assert.deepEqual(await repair(fixture), [])
   assert.equal(contentsOf(fixture), before)
-  assert.deepEqual(invariantsOf(await examine(fixture)).sort(), named)
+  assert.deepEqual(invariantsOf(await examine(fixture)).sort(), invariants)
 }
 
 function contentsOf(fixture: HomeFixture): string {
@@ -104,7 +104,7 @@ test('a sound home has nothing to repair', async (context) => {
   assert.equal(contentsOf(fixture), before)
 })
 
-test('a stream without an end gets one', async (context) => {
+test('a stream without a terminal event gets one', async (context) => {
   const { fixture, second } = await openQuietFixture(context)
   const lastRow = `select max("first") from chunks where run_id = '${second.id}'`
   tamper(fixture, `delete from chunks where run_id = '${second.id}' and "first" = (${lastRow})`, 'chunks.db')
@@ -117,8 +117,8 @@ test('a stream without an end gets one', async (context) => {
   )
   const [notice] = (await examine(fixture)).notices
   assert.equal(notice?.where, second.id)
-  assert.match(notice.detail, /its stream has no end/)
-  assert.match((await repair(fixture)).join(), /its stream had no end; it has one/)
+  assert.match(notice.detail, /its stream has no terminal event/)
+  assert.match((await repair(fixture)).join(), /its stream had no terminal event; one was added/)
   assert.deepEqual((await examine(fixture)).notices, [])
   await fixture.restart()
   const chunks = await fixture.chunks(second.id)
@@ -241,7 +241,7 @@ test('a log that contradicts itself is reported, and its row is left alone', asy
   await assertLeftAlone(fixture, ['I11', 'I5'])
 })
 
-test('an expired approval of a run with an unreadable log is left alone', async (context) => {
+test('an expired approval is left alone if the messages of its run contradict the log', async (context) => {
   const { fixture } = await openWaitingFixture(context, 1)
   tamper(fixture, `update messages set body = replace(body, 'may I', 'must I')`)
   await assertLeftAlone(fixture, ['I5'])
@@ -259,8 +259,8 @@ test('an event that is not valid JSON is a violation of its run, and the rest is
 
 test('an expired approval of a home without a server is ended, with a denial for its call', async (context) => {
   const { fixture, run } = await openWaitingFixture(context, 1)
-  assert.match((await examine(fixture)).notices.map(({ detail }) => detail).join(), /its approval has lapsed/)
-  assert.match((await repair(fixture)).join(), /its approval had lapsed; it is cancelled/)
+  assert.match((await examine(fixture)).notices.map(({ detail }) => detail).join(), /its approval has expired/)
+  assert.match((await repair(fixture)).join(), /its approval had expired; the run is cancelled/)
   const after = await examine(fixture)
   assert.deepEqual([after.violations, after.notices], [[], []])
   await fixture.restart()

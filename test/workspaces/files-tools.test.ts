@@ -47,10 +47,10 @@ test('the file tools declare their effects and need no approval', () => {
 test('a model writes, reads, edits and searches files, and gets readable answers', async (t) => {
   const { files, put } = openFilesFixture(t)
   const { outputOf } = toolsOver(async () => ({ files }))
-  assert.equal(await outputOf('write_file', { path: 'a.txt', content: 'one\ntwo\n' }), 'Made a.txt with 8 bytes.')
+  assert.equal(await outputOf('write_file', { path: 'a.txt', content: 'one\ntwo\n' }), 'Created a.txt with 8 bytes.')
   assert.match(
     await outputOf('write_file', { path: 'a.txt', content: 'one\n' }),
-    /^Replaced the content of a\.txt; it has 4/,
+    /^Replaced the content of a\.txt; it now has 4/,
   )
   assert.equal(await outputOf('read_file', { path: 'a.txt' }), '1\tone')
   const edit = { path: 'a.txt', find: 'one', replace: '1\n2\n3' }

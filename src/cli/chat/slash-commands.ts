@@ -4,7 +4,7 @@ import { renderMessage } from '../render/message.ts'
 import { runLine } from '../render/run.ts'
 import type { ChatSession } from './chat-loop.ts'
 
-type SlashCommand = { description: string; run(talk: ChatSession): Promise<'quit' | undefined> }
+type SlashCommand = { description: string; run(chat: ChatSession): Promise<'quit' | undefined> }
 
 const MAX_HISTORY = 200
 
@@ -24,7 +24,7 @@ const SLASH_COMMANDS: Record<string, SlashCommand> = {
     async run({ context, conversation, screen }) {
       const messages = await listMessages(conversation.id, { limit: MAX_HISTORY, take: 'newest' }, context)
       for (const message of messages) for (const line of renderMessage(message, screen.look)) screen.line(line)
-      if (messages.length === 0) screen.line('  Nothing yet.')
+      if (messages.length === 0) screen.line('  No messages yet.')
       return undefined
     },
   },
@@ -34,16 +34,16 @@ const SLASH_COMMANDS: Record<string, SlashCommand> = {
       const runs = await listRuns({ conversationId: conversation.id }, 20, context)
       const now = context.deps.clock.now()
       for (const run of runs.reverse()) screen.line(`  ${runLine(run, now, screen.look)}`)
-      screen.line(screen.look.paint.dim('  holdfast runs show RUN shows everything that happened in one.'))
+      screen.line(screen.look.paint.dim('  `holdfast runs show RUN` shows the events of a run.'))
       return undefined
     },
   },
   new: {
     description: 'Start a new conversation with the same agent.',
-    async run(talk) {
-      talk.conversation = await talk.verbs.createConversation(talk.agent)
-      talk.shownRuns.clear()
-      talk.screen.line('  Started a new conversation. The old one is kept.')
+    async run(chat) {
+      chat.conversation = await chat.verbs.createConversation(chat.agent)
+      chat.shownRuns.clear()
+      chat.screen.line('  Started a new conversation. The old one is kept.')
       return undefined
     },
   },

@@ -2,7 +2,7 @@ import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import { type CliContext, type ServerHandle, withApp } from '../cli-context.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
-import { bannerLines } from '../server/print-banner.ts'
+import { bannerLines } from '../server/banner.ts'
 import { findServer } from '../server/server-connection.ts'
 import { removeServerNote, writeServerNote } from '../server/server-file.ts'
 import { onSignals } from '../signals.ts'
@@ -17,7 +17,7 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
     const { environment, out, notes } = cli
     const { home } = app.settings
     const environmentKey = environment.HOLDFAST_API_KEY?.trim()
-    const server = await listening({
+    const server = await listen({
       context: app.context,
       home,
       host: flags.host,
@@ -40,7 +40,7 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
     return 0
   })
 
-  async function listening(options: Parameters<CliContext['serve']>[0]): Promise<ServerHandle> {
+  async function listen(options: Parameters<CliContext['serve']>[0]): Promise<ServerHandle> {
     try {
       return await cli.serve(options)
     } catch (fault) {
@@ -55,21 +55,21 @@ type StoppableEngine = { stop(options?: { toolGraceMs?: number }): Promise<void>
 
 /**
  * Graceful shutdown: refuse new requests, let tools finish or abort them, give leases back. Streams end last, so that
- * readers get every chunk. The second signal aborts the tools at once, the third exits immediately: nothing that was
- * accepted is lost either way.
+ * subscribers get every chunk. The second signal aborts the tools at once, the third exits immediately; accepted messages
+ * survive both.
  */
 async function drain(server: ServerHandle, engine: StoppableEngine | undefined): Promise<void> {
   let signals = 0
-  const hurry = () => {
+  const onSignal = () => {
     signals += 1
     if (signals > 1) process.exit(INTERRUPTED)
     engine?.stop({ toolGraceMs: 0 }).catch(() => process.exit(INTERRUPTED))
   }
-  const forget = onSignals({ interrupt: hurry, terminate: hurry })
+  const removeListeners = onSignals({ interrupt: onSignal, terminate: onSignal })
   server.drain()
   await engine?.stop()
   await server.close()
-  forget()
+  removeListeners()
 }
 
 const PORT_FAULTS: Record<string, string> = {
@@ -81,13 +81,13 @@ const PORT_FAULTS: Record<string, string> = {
 function parsePort(flag: string): number {
   const port = Number(flag)
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port
-  throw new Problem('invalid', `--port, or PORT, must be a number from 0 to 65535, not "${flag}".`)
+  throw new Problem('invalid', `--port (or PORT) must be a number from 0 to 65535, not "${flag}".`)
 }
 
 /** On SQLite only one server can own a home; the error names the address of that server. PostgreSQL allows several. */
 async function requireUnserved({ environment, homeOf }: CliContext): Promise<void> {
   const url = environment.DATABASE_URL ? undefined : await findServer(homeOf(environment))
-  if (url) throw new Problem('home-owned', `A server already runs on this home at ${url}.`)
+  if (url) throw new Problem('home-owned', `A server for this home already runs at ${url}. Use it, or stop it first.`)
 }
 
 /** Replaces a wildcard address, which clients cannot connect to, with loopback. */
@@ -95,9 +95,9 @@ const reachableUrl = (url: string): string => url.replace('//0.0.0.0:', '//127.0
 
 const nextSignal = () =>
   new Promise<void>((resolve) => {
-    const forget = onSignals({ interrupt: heard, terminate: heard })
-    function heard() {
-      forget()
+    const removeListeners = onSignals({ interrupt: onSignal, terminate: onSignal })
+    function onSignal() {
+      removeListeners()
       resolve()
     }
   })

@@ -2,7 +2,7 @@ import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { withApp } from '../cli-context.ts'
 import { renderStory } from '../render/story.ts'
-import { playChat } from './child.ts'
+import { runChat } from './chat-child.ts'
 import { requireSeen, type Stage } from './stage.ts'
 
 /** A process is killed during a turn, and the next process finishes the turn. */
@@ -13,9 +13,9 @@ export async function crashScene(stage: Stage): Promise<void> {
   const killAt = isFast ? 2 : 4
   narrator.scene('kill -9 in the middle of a turn')
   await narrator.say(`A second process is asked to count to ${to}. At ${killAt} it is killed without warning.`)
-  const killed = await playChat(stage, {
+  const killed = await runChat(stage, {
     input: `count to ${to}\n`,
-    isTimeToKill: (output) => output.includes(`${killAt} of ${to}`),
+    shouldKill: (output) => output.includes(`${killAt} of ${to}`),
   })
   requireSeen(killed.signal === 'SIGKILL', 'a process that died of SIGKILL')
   out.line(red(bold('Killed (SIGKILL)')))
@@ -23,7 +23,7 @@ export async function crashScene(stage: Stage): Promise<void> {
 
   await narrator.say('No repair is needed. Holdfast is started again:')
   await narrator.say('It replays what you saw and continues. Counting has no side effects, so the tool may run again.')
-  const recovered = await playChat(stage, { input: '' })
+  const recovered = await runChat(stage, { input: '' })
   requireSeen(recovered.code === 0, 'a new process that started and ended well')
   await showStory(stage)
 }

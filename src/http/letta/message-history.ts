@@ -48,21 +48,25 @@ const pageFrom = ({ after, before }: Bounds, isFromOldest: boolean): Omit<Messag
   ...defined({ after, before }),
 })
 
-/** A page in chronological order. The system prompt is the first message and counts toward the limit. */
+/** A page in chronological order. The system prompt is the first message of a conversation and counts toward the limit. */
 async function readPage(
   conversation: Conversation,
   page: MessagePage,
   context: ServiceContext,
 ): Promise<WireMessage[]> {
   const reachesStart = page.after === undefined && page.before !== SYSTEM_POSITION
-  const isTakenFirst = reachesStart && page.take === 'oldest'
-  const stored = await listMessages(conversation.id, { ...page, limit: page.limit - (isTakenFirst ? 1 : 0) }, context)
+  const startsWithPrompt = reachesStart && page.take === 'oldest'
+  const stored = await listMessages(
+    conversation.id,
+    { ...page, limit: page.limit - (startsWithPrompt ? 1 : 0) },
+    context,
+  )
   const messages = wireMessages(stored)
-  if (!isTakenFirst && (!reachesStart || stored.length >= page.limit)) return messages
+  if (!startsWithPrompt && (!reachesStart || stored.length >= page.limit)) return messages
   return [systemSlice(conversation, await promptOf(conversation.id, context)), ...messages]
 }
 
-/** The system prompt of a conversation, by the message id it has in lists. */
+/** The system prompt as a message. Its id is the conversation id with `message-` in place of `conv-`. */
 export async function systemMessage(id: MessageId, context: ServiceContext): Promise<WireMessage | undefined> {
   const conversationId: ConversationId = `conv-${id.slice('message-'.length)}`
   const conversation = await findConversation(conversationId, context)

@@ -26,7 +26,7 @@ const listModelsOperation = operation({
 const listEmbeddingModels = operation({
   route: 'GET /v1/models/embedding',
   scope: 'read',
-  summary: 'Lists the embedding model of this server, if it has one; without one, search uses words only',
+  summary: 'Lists the embedding model of this server, if it has one; without one, search uses keywords only',
   answer: z.array(embeddingModelSchema),
   async handle(_, context) {
     const { defaultModel } = context.embeddings

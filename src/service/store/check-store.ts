@@ -43,7 +43,7 @@ export async function checkStore(context: ServiceContext): Promise<StoreReport> 
     links.add(summarize(record))
     if (run.status === 'running' && !isHeld(run, workers)) unheld.push(run)
     if (run.waiting && run.expiresAt !== undefined && run.expiresAt < context.deps.clock.now())
-      report.notices.push({ where: run.id, detail: 'its approval has lapsed; a running server will end it' })
+      report.notices.push({ where: run.id, detail: 'its approval has expired; a running server cancels the run' })
   }
   for await (const record of context.snapshot.conversations()) {
     if (record.isEnd ?? true) report.conversations++
@@ -107,7 +107,11 @@ async function checkUnfinished({ unheld, unended }: UnfinishedRuns, judgment: Un
   const still = new Set(unended.length > 0 ? await context.deps.streams.unended(UNENDED_PAGE) : [])
   for (const where of unended.filter((id) => still.has(id))) {
     if (hasEngine) addViolation(oneTerminal, { where, detail: 'the run is over and its stream is not' }, report)
-    else report.notices.push({ where, detail: 'its stream has no end; a running server, or its next reader, ends it' })
+    else
+      report.notices.push({
+        where,
+        detail: 'its stream has no terminal event; a running server or the next subscriber adds it',
+      })
   }
 }
 

@@ -123,7 +123,7 @@ async function expireApprovals({ deps, snapshot }: ServiceContext): Promise<Repa
   for (const run of await store.runs.expired(clock.now(), PAGE)) {
     if (!(await isSound(run, store))) continue
     await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', { ...deps, notify: () => {} })
-    repairs.push({ where: run.id, did: 'its approval had lapsed; it is cancelled, and its calls are denied' })
+    repairs.push({ where: run.id, did: 'its approval had expired; the run is cancelled and its calls are denied' })
   }
   return repairs
 }
@@ -141,7 +141,7 @@ async function endStreams({ deps }: ServiceContext): Promise<Repair[]> {
     if (!run || !isOver(run)) continue
     try {
       await finishStream(runId, deps)
-      repairs.push({ where: runId, did: 'its stream had no end; it has one' })
+      repairs.push({ where: runId, did: 'its stream had no terminal event; one was added' })
     } catch (fault) {
       if (fault instanceof StorageError) throw fault
       // Its log cannot be rendered: `checkStore` reports what is wrong with it.

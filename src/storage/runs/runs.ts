@@ -75,7 +75,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
     expired: (now, limit) =>
       read(async (db) => {
-        const rows = await db.all(lapsed, { now, limit })
+        const rows = await db.all(expiredRuns, { now, limit })
         return rows.map(runOf)
       }),
 
@@ -87,7 +87,7 @@ const byId = statement<{ organization: OrganizationId; id: RunId }>()((db, p) =>
   db.selectFrom('runs').select(RUN_COLUMNS).where('id', '=', p('id')).where('organization_id', '=', p('organization')),
 )
 
-const lapsed = statement<{ now: number; limit: number }>()((db, p) =>
+const expiredRuns = statement<{ now: number; limit: number }>()((db, p) =>
   db
     .selectFrom('runs')
     .select(RUN_COLUMNS)

@@ -3,17 +3,18 @@ import { effectsFromHints, type McpToolDefinition } from '../../core/mcp-server.
 import type { McpConnection } from './connection.ts'
 
 const MAX_TOOLS = 1_000
-/** Deeper than any real schema: a deeper one is an attack on code that walks it. */
+/** More than any real schema has: a deeper one is an attack on code that walks it. */
 const MAX_DEPTH = 64
 
-/** All pages of the list. Rejects a list that is too long or has a schema that is nested too deeply. */
+/** Lists the tools of an MCP server, all pages. Rejects too many tools and input schemas that are nested too deeply. */
 export async function listTools(connection: McpConnection, signal: AbortSignal): Promise<McpToolDefinition[]> {
   const tools: McpToolDefinition[] = []
   let cursor: string | undefined
   do {
     const page = await connection.page(cursor, signal)
     for (const { name, description, inputSchema, annotations, title } of page.tools) {
-      if (isDeep(inputSchema as Json)) throw new Error(`The input schema of the tool ${name} is nested too deeply.`)
+      if (isTooDeep(inputSchema as Json))
+        throw new Error(`The input schema of the tool ${name} has more than ${MAX_DEPTH} levels.`)
       const text = description ?? annotations?.title ?? title ?? ''
       tools.push({
         name,
@@ -29,7 +30,7 @@ export async function listTools(connection: McpConnection, signal: AbortSignal):
 }
 
 /** Iterative: a recursive walk would overflow the stack on such a value. */
-function isDeep(value: Json): boolean {
+function isTooDeep(value: Json): boolean {
   let level: Json[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return true

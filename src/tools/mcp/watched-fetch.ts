@@ -1,6 +1,6 @@
 import { RefusedFetch, type SafeFetch } from '../../ports/safe-fetch.ts'
 
-/** The most bytes of one answer or one event; more is an error. */
+/** Limit of one response, or of one event of a stream. */
 const MAX_BYTES = 32 * 1024 * 1024
 
 type WatchedFetch = {
@@ -15,15 +15,15 @@ type WatchedFetchOptions = {
   /** The server's origin; requests to any other origin are refused. */
   origin: string
   /**
-   * Called when a tool call is sent; the returned function when its answer stream ends. `resumable`: the stream may be
+   * Called when a tool call is sent; the returned function when its answer stream ends. `isResumable`: the stream may be
    * resumed.
    */
-  onCall(): (resumable: boolean) => void
+  onCall(): (isResumable: boolean) => void
 }
 
 /**
  * Reports what the SDK does not: that an answer stream ended without an answer, and that a cancellation was sent. The
- * stream for unsolicited server messages is refused with 405: we use none of them, and it would hold a socket per
+ * stream for unsolicited server messages is refused with 405: they are not used, and the stream would hold a socket per
  * connection.
  */
 export function watchedFetch({ fetch, origin, onCall }: WatchedFetchOptions): WatchedFetch {
@@ -61,14 +61,14 @@ const EVENT_END = /\n\r?\n|\r\r/
  * The same response with a size limit, and a call of `onEnd` at its end. In an event stream the limit applies to each
  * event.
  */
-function watchBody(response: Response, onEnd?: (resumable: boolean) => void): Response {
+function watchBody(response: Response, onEnd?: (isResumable: boolean) => void): Response {
   if (!response.body || response.status < 200 || response.status >= 300) return response
   const reader = response.body.getReader()
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
   let bytes = 0
-  let resumable = false
-  // In the next tick, when the reader has processed the last piece.
-  const notifyEnd = () => setTimeout(() => onEnd?.(resumable), 0)
+  let isResumable = false
+  // In the next tick: the reader processes the last piece first.
+  const notifyEnd = () => setTimeout(() => onEnd?.(isResumable), 0)
   const body = new ReadableStream<Uint8Array>({
     async pull(out) {
       try {
@@ -80,9 +80,10 @@ function watchBody(response: Response, onEnd?: (resumable: boolean) => void): Re
         }
         const text = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')
         bytes += value.byteLength
-        if (bytes > MAX_BYTES) throw new Error(`The server sent more than ${MAX_BYTES} bytes.`)
+        if (bytes > MAX_BYTES)
+          throw new Error(`The MCP server sent more than ${MAX_BYTES} bytes in one ${isStream ? 'event' : 'response'}.`)
         if (isStream && EVENT_END.test(text)) bytes = 0
-        resumable ||= /^id:/m.test(text)
+        isResumable ||= /^id:/m.test(text)
         out.enqueue(value)
       } catch (fault) {
         out.error(fault)

@@ -10,14 +10,14 @@ export const writeFile = (workspaces: Workspaces): Tool =>
   defineTool<WriteFileInput>({
     name: 'write_file',
     description:
-      'Writes a text file of your workspace, as UTF-8, and makes the folders on the way to it. A file that is there already is replaced as a whole: to change a part of it use edit_file. If it cannot be written, the old content stays.',
+      'Writes a text file in your workspace as UTF-8 and creates missing parent folders. Replaces the whole content of an existing file; to change a part, use edit_file. If writing fails, the old content stays.',
     inputSchema: {
       type: 'object',
       properties: {
         path: { type: 'string', description: 'The file, relative to the workspace or absolute inside it.' },
         content: {
           type: 'string',
-          description: 'All of the new content, with a line break at its end for most files.',
+          description: 'The whole new content. Most files end with a line break.',
         },
       },
       required: ['path', 'content'],
@@ -28,7 +28,9 @@ export const writeFile = (workspaces: Workspaces): Tool =>
       askFiles<WrittenFile>(workspaces, context, {
         ask: (files) => files.write(path, content, context.idempotencyKey),
         describe: ({ bytes, isNew }) =>
-          isNew ? `Made ${path} with ${bytes} bytes.` : `Replaced the content of ${path}; it has ${bytes} bytes now.`,
+          isNew
+            ? `Created ${path} with ${bytes} bytes.`
+            : `Replaced the content of ${path}; it now has ${bytes} bytes.`,
         isChange: true,
       }),
   })

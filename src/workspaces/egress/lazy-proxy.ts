@@ -10,7 +10,7 @@ export type LazyProxy = {
   close(): Promise<void>
 }
 
-/** Starts the proxy when the first workspace is used, once in each process. */
+/** Starts the egress proxy once per process, when the first workspace is used. */
 export function newLazyProxy({
   folder: root,
   sandbox,
@@ -24,7 +24,7 @@ export function newLazyProxy({
 
   async function start(): Promise<RunningProxy> {
     try {
-      // Loaded only where egress is enabled: Node's HTTP server would be a tenth of a cold start.
+      // Loaded only where egress is enabled: loading Node's HTTP server takes a tenth of a cold start.
       const { newProxy } = await import('./proxy.ts')
       const options = { folder, domains: sandbox.egress, isPublicAddress, report }
       return await newProxy({ ...options, ...defined({ resolve }) })

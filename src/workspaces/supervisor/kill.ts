@@ -3,9 +3,11 @@ import type { OwnedProcess, ProcessOwners } from './process-owners.ts'
 /** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000
 const POLL_MS = 40
+/** Processes that fork meanwhile are found in the next round. */
+const KILL_ROUNDS = 20
 
 export type Killer = {
-  /** SIGTERM, then SIGKILL. Resolves when none of their processes is left, or after a deadline. */
+  /** SIGTERM, then SIGKILL. Resolves when no process of these owners is left, or after twice the grace time. */
   end(owners: ReadonlySet<string>): Promise<void>
   /** SIGKILL at once. Returns how many processes are left. */
   killNow(isTarget: (member: OwnedProcess) => boolean): number
@@ -20,7 +22,7 @@ export function newKiller(processOwners: ProcessOwners, options: { isSandboxed: 
     // every process of the user.
     if (options.isSandboxed) signal(-1, 'SIGSTOP')
     try {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < KILL_ROUNDS; round++) {
         const targets = living(isTarget)
         if (targets.length === 0) return 0
         for (const { pid } of targets) signal(pid, 'SIGKILL')
@@ -40,13 +42,13 @@ export function newKiller(processOwners: ProcessOwners, options: { isSandboxed: 
         // A stopped process does not handle SIGTERM.
         signal(pid, 'SIGCONT')
       }
-      const deadline = performance.now() + GRACE_MS
-      while (performance.now() < deadline) {
+      const graceEnd = performance.now() + GRACE_MS
+      while (performance.now() < graceEnd) {
         if (living(isTarget).length === 0) return
         await pause(POLL_MS)
       }
-      const last = performance.now() + GRACE_MS
-      while (killNow(isTarget) > 0 && performance.now() < last) await pause(POLL_MS)
+      const deadline = performance.now() + GRACE_MS
+      while (killNow(isTarget) > 0 && performance.now() < deadline) await pause(POLL_MS)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { PlantedBug } from './plant.ts'
 
-/** Bugs in the engine and in the verbs of `service/`. */
+/** Bugs in `engine/` and `service/`. */
 export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'tools start before the commit',
@@ -84,7 +84,7 @@ export const ENGINE_BUGS: PlantedBug[] = [
     breaks: 'nothing is stuck: every stream has its terminal event',
   },
   {
-    name: 'a claim whose answer was lost is never handed back',
+    name: 'a claim whose response was lost is never handed back',
     file: 'engine/engine.ts',
     find: '      await orphans.handBack()\n',
     replace: '',

@@ -216,7 +216,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       for (const fault of pools.faultsOf(process, chosen)) violate(fault)
     },
     async appended(process, { runId, facts, intents }: Append) {
-      for (const { event } of facts) pools.wrote(process, event)
+      for (const { event } of facts) pools.recordWriter(process, event)
       const names = [...facts, ...intents].map(({ event }) => eventText(event))
       kernel.log(`${process} commits to ${runId}: ${names.join(', ') || 'nothing'}`)
     },
@@ -304,7 +304,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     const { finish, calls, usage, credentialId, target } = event
     if (finish === 'length' && calls.length > 0) violate(`I3 ${runId}: an answer that was cut off has calls`)
     if (isCalm && target > 0) violate(`I16 ${runId}: target ${target} answered without faults`)
-    if (isCalm && credentialId && pools.restOf(credentialId))
+    if (isCalm && credentialId && pools.cooldownOf(credentialId))
       violate(`I16 ${runId}: ${credentialId} succeeded and still has a cooldown`)
     const stored = contexts.textOfMessage(event.answerId)
     const bill = usage.reasoningTokens

@@ -10,21 +10,21 @@ const ID = 'credential-login'
 export type Logins = {
   /** Signs in: creates the credential or revives it. */
   logIn(store: Pick<Store, 'credentials'>): Promise<void>
-  shown(token: string, client: TokenClient): void
-  lost(token: string): void
+  tokenUsed(token: string, client: TokenClient): void
+  responseLost(token: string): void
 }
 
 type LoginsDeps = {
   vendors: Vendors
   now(): number
   /** Refresh claims expire by the clock: if clocks jump, two processes may hold one. */
-  isExcused(): boolean
+  mayReuse(): boolean
   violate(text: string): void
 }
 
-/** The login of a simulated day. A refresh token is used once, unless its user died or got no response. */
-export function newLogins({ vendors, now, isExcused, violate }: LoginsDeps): Logins {
-  const shownBy = new Map<string, TokenClient>()
+/** The login of a simulated day. A refresh token is used once, unless its first user process died or got no response. */
+export function newLogins({ vendors, now, mayReuse, violate }: LoginsDeps): Logins {
+  const usedBy = new Map<string, TokenClient>()
   const lost = new Set<string>()
   return {
     async logIn({ credentials }) {
@@ -53,13 +53,13 @@ export function newLogins({ vendors, now, isExcused, violate }: LoginsDeps): Log
         ...details,
       })
     },
-    shown(token, client) {
-      const first = shownBy.get(token)
+    tokenUsed(token, client) {
+      const first = usedBy.get(token)
       // A process paused beyond its claim cannot record that it used the token: another process must try.
-      if (first?.isAlive && !first.isPaused && !lost.has(token) && !isExcused())
+      if (first?.isAlive && !first.isPaused && !lost.has(token) && !mayReuse())
         violate(`I8 a refresh token was used by ${first.name} and again by ${client.name}`)
-      shownBy.set(token, client)
+      usedBy.set(token, client)
     },
-    lost: (token) => void lost.add(token),
+    responseLost: (token) => void lost.add(token),
   }
 }

@@ -32,14 +32,14 @@ export const REGRESSIONS: readonly Regression[] = [
     found:
       'a claim whose answer was lost left its run with a worker that did not know of it, and no worker ever took it',
     faults: ['store-error-after'],
-    planted: 'a claim whose answer was lost is never handed back',
+    planted: 'a claim whose response was lost is never handed back',
   },
   {
     seed: 3,
     found:
       'a claim whose answer was lost left its run with a worker that did not know of it, and no worker ever took it',
     faults: ['store-error-after'],
-    planted: 'a claim whose answer was lost is never handed back',
+    planted: 'a claim whose response was lost is never handed back',
   },
   {
     seed: 6,

@@ -74,8 +74,14 @@ export async function runSeed({
     soon: (task: () => void) => void kernel.after(0, task),
   }
   const violateLater = (text: string) => checker?.violate(text)
-  const logins = newLogins({ vendors, now, isExcused: () => injector.isOn('clock-jump'), violate: violateLater })
-  const tokenServer = openTokenServer({ kernel, injector, vendors, shown: logins.shown, lost: logins.lost })
+  const logins = newLogins({ vendors, now, mayReuse: () => injector.isOn('clock-jump'), violate: violateLater })
+  const tokenServer = openTokenServer({
+    kernel,
+    injector,
+    vendors,
+    tokenUsed: logins.tokenUsed,
+    responseLost: logins.responseLost,
+  })
   let checker: ReturnType<typeof newChecker> | undefined
   let seeded: SeededConversation[] = []
   let store: Store | undefined

@@ -24,10 +24,9 @@ type TokenServerDeps = {
   kernel: Kernel
   injector: FaultInjector
   vendors: Vendors
-  /** Called when a refresh token is used. */
-  shown(token: string, client: TokenClient): void
+  tokenUsed(token: string, client: TokenClient): void
   /** Called when the response with the new tokens is lost. */
-  lost(token: string): void
+  responseLost(token: string): void
 }
 
 export const FLOW = 'generic'
@@ -39,7 +38,7 @@ await loadUndici()
  * The token endpoint, below the HTTP client of the product and on the virtual clock. A refresh token counts as used
  * whether or not the response arrives.
  */
-export function openTokenServer({ kernel, injector, vendors, shown, lost }: TokenServerDeps): TokenServer {
+export function openTokenServer({ kernel, injector, vendors, tokenUsed, responseLost }: TokenServerDeps): TokenServer {
   const clients = new Map<string, TokenClient>()
   const usual = getGlobalDispatcher()
 
@@ -54,11 +53,11 @@ export function openTokenServer({ kernel, injector, vendors, shown, lost }: Toke
       kernel.after(kernel.between(1, 200), () => {
         if (!client?.isAlive) return
         if (isDown) return answer(client, 503, { error: 'temporarily_unavailable' })
-        shown(token, client)
+        tokenUsed(token, client)
         const tokens = vendors.renew(token)
         if (!tokens) return answer(client, 400, { error: 'invalid_grant' })
         if (isDeadly) client.kill('it dies with a new token in hand')
-        if (isLost || isDeadly) lost(token)
+        if (isLost || isDeadly) responseLost(token)
         if (isLost) return client.inside(() => handler.onError?.(new Error('simulated cut')))
         const { secret, refreshToken, lastsMs } = tokens
         answer(client, 200, { access_token: secret, refresh_token: refreshToken, expires_in: lastsMs / 1_000 })

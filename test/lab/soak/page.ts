@@ -69,7 +69,7 @@ function charts({ samples, checks }: SoakReport): Chart[] {
       lines: [
         { name: 'resident', tone: 'one', values: megabytes((sample) => sample.rss) },
         { name: 'heap', tone: 'two', values: megabytes((sample) => sample.heap) },
-        { name: 'kept', tone: 'three', values: megabytes((sample) => sample.kept) },
+        { name: 'after GC', tone: 'three', values: megabytes((sample) => sample.heapAfterGc) },
       ],
     }),
     chart({

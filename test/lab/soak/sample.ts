@@ -5,7 +5,7 @@ export type Sample = {
   rss: number
   heap: number
   /** Heap after the last full collection. */
-  kept: number
+  heapAfterGc: number
   /** Memory of buffers, outside the heap. */
   external: number
   files: number

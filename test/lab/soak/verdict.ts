@@ -21,7 +21,7 @@ const plain = (value: number): string => value.toFixed(1)
 const CURVES: readonly Curve[] = [
   // SQLite's page caches (64 MB for each of two writers, see storage/sqlite.ts) fill as the files grow, for minutes.
   { name: 'resident memory', of: ({ rss }) => rss, take: 'middle', allowance: 128 * MB, format: megabytes },
-  { name: 'heap', of: ({ kept }) => kept, take: 'middle', allowance: 8 * MB, format: megabytes },
+  { name: 'heap', of: ({ heapAfterGc }) => heapAfterGc, take: 'middle', allowance: 8 * MB, format: megabytes },
   { name: 'open files', of: ({ files }) => files, take: 'middle', allowance: 4, format: plain },
   // A checkpoint begins at 32 MB of log and the file is cut back to 64.
   { name: 'write-ahead log', of: ({ log }) => log, take: 'ceiling', allowance: 64 * MB, format: megabytes },

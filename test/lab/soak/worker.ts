@@ -8,10 +8,11 @@ import { startTraffic } from './clients.ts'
 import { soakModel, soakTools } from './model.ts'
 import { percentile } from './sample.ts'
 
-/** The server of a soak: runs agents on a real home under mixed traffic and reports samples. */
+// The server process of a soak test: runs agents on a real home under mixed traffic and reports samples.
+
 const { SOAK_SEED = '1', SOAK_SAMPLE_MS = '2000' } = process.env
-/** A full collection blocks the loop for about 50 ms: frequent enough to see a leak, too rare to affect percentiles. */
-const SAMPLES_PER_COLLECTION = 5
+/** A full garbage collection blocks the event loop for about 50 ms: rare enough not to affect the percentiles. */
+const SAMPLES_PER_GC = 5
 const report = (what: string, value: object = {}) => process.stdout.write(`${JSON.stringify({ what, ...value })}\n`)
 
 const app = await openApp({
@@ -36,12 +37,12 @@ delay.enable()
 const traffic = startTraffic(agent, app.context, Number(SOAK_SEED))
 const sampleMs = Number(SOAK_SAMPLE_MS)
 let samples = 0
-let kept = 0
+let heapAfterGc = 0
 const sampling = setInterval(sample, sampleMs)
 report('started')
 
-createInterface({ input: process.stdin }).on('line', async (order) => {
-  if (order !== 'drain') return
+createInterface({ input: process.stdin }).on('line', async (command) => {
+  if (command !== 'drain') return
   clearInterval(sampling)
   const stuck = await traffic.drain()
   report('drained', { stuck, totals: traffic.totals })
@@ -51,12 +52,12 @@ createInterface({ input: process.stdin }).on('line', async (order) => {
 
 function sample(): void {
   const { rss, heapUsed, external } = process.memoryUsage()
-  if (samples++ % SAMPLES_PER_COLLECTION === 0) kept = collect()
+  if (samples++ % SAMPLES_PER_GC === 0) heapAfterGc = collectGarbage()
   const { sends, turns, ended } = traffic.takeTimes()
   report('sample', {
     rss,
     heap: heapUsed,
-    kept,
+    heapAfterGc,
     external,
     files: openFiles(),
     sendP50: percentile(sends, 0.5),
@@ -72,8 +73,8 @@ function sample(): void {
   delay.reset()
 }
 
-/** The heap after a full collection: a leak shows there. */
-function collect(): number {
+/** Returns the heap size after a full collection, which grows only with a leak. */
+function collectGarbage(): number {
   globalThis.gc?.()
   return process.memoryUsage().heapUsed
 }

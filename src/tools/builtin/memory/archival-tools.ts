@@ -23,19 +23,19 @@ type ArchivalSearchInput = {
 export const archivalTools = ({ store, randomness, findPassages }: MemoryToolDeps): Tool[] => [
   defineTool<{ content: string; tags?: string[] | null }>({
     name: 'archival_memory_insert',
-    description: 'Puts something into your archival memory, to be found again by searching.',
+    description: 'Stores a text in your archival memory, where a search can find it.',
     inputSchema: {
       type: 'object',
       properties: {
-        content: { type: 'string', minLength: 1, description: 'What to keep; it should make sense on its own.' },
-        tags: { ...TAGS, type: ['array', 'null'], description: 'Words to file it under.' },
+        content: { type: 'string', minLength: 1, description: 'The text to store. It must make sense on its own.' },
+        tags: { ...TAGS, type: ['array', 'null'], description: 'Tags for later searches.' },
       },
       required: ['content'],
     },
     effects: 'none',
     run: async ({ content, tags }) => ({
       status: 'success',
-      output: 'It is in your archival memory now.',
+      output: 'Stored in archival memory.',
       writes: [
         {
           type: 'insert-passage',
@@ -53,11 +53,14 @@ export const archivalTools = ({ store, randomness, findPassages }: MemoryToolDep
       type: 'object',
       properties: {
         query: { type: 'string', description: 'What to look for.' },
-        tags: { ...TAGS, type: ['array', 'null'], description: 'Only what has these tags.' },
-        tag_match_mode: { enum: ['any', 'all', null], description: 'Whether one of the tags is enough.' },
-        top_k: { type: ['integer', 'null'], minimum: 1, maximum: 100, description: 'How many results at most.' },
-        start_datetime: { type: ['string', 'null'], description: 'Only from then on, as ISO 8601.' },
-        end_datetime: { type: ['string', 'null'], description: 'Only up to then, as ISO 8601.' },
+        tags: { ...TAGS, type: ['array', 'null'], description: 'Return only passages with these tags.' },
+        tag_match_mode: {
+          enum: ['any', 'all', null],
+          description: 'any (default): passages with at least one of the tags; all: passages with every tag.',
+        },
+        top_k: { type: ['integer', 'null'], minimum: 1, maximum: 100, description: 'Maximum number of results.' },
+        start_datetime: { type: ['string', 'null'], description: 'Earliest time, as ISO 8601.' },
+        end_datetime: { type: ['string', 'null'], description: 'Latest time, as ISO 8601.' },
       },
       required: ['query'],
     },

@@ -18,9 +18,7 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
     const block = blocks.find((one) => one.label === label)
     if (!block) {
       const labels = blocks.map((one) => one.label).join(', ')
-      return failure(
-        `There is no memory block labeled "${label}". ${labels ? `There are: ${labels}.` : 'You have none.'}`,
-      )
+      return failure(`There is no memory block labeled "${label}". ${labels ? `Blocks: ${labels}.` : 'You have none.'}`)
     }
     const edited = edit(block)
     if (edited.type === 'refused') return failure(edited.reason)

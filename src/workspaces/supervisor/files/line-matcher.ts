@@ -15,7 +15,7 @@ export type LineMatcher = {
   end(): Promise<void>
 }
 
-type LineMatcherOptions = { pattern: SearchPattern; glob: GlobPattern | undefined; milliseconds: number }
+type LineMatcherOptions = { pattern: SearchPattern; glob: GlobPattern | undefined; timeoutMs: number }
 
 /** Source text, so that bundling does not matter. For a very long line, only the part around the match is returned. */
 const PROGRAM = `
@@ -54,7 +54,7 @@ const lines = ({ text, most }) => {
 parentPort.on('message', (question) => parentPort.postMessage(question.paths ? select(question) : lines(question)))
 `
 
-export function newLineMatcher({ pattern, glob, milliseconds }: LineMatcherOptions): LineMatcher {
+export function newLineMatcher({ pattern, glob, timeoutMs }: LineMatcherOptions): LineMatcher {
   const worker = new Worker(PROGRAM, {
     eval: true,
     workerData: { pattern, glob },
@@ -69,7 +69,7 @@ export function newLineMatcher({ pattern, glob, milliseconds }: LineMatcherOptio
     for (const settle of waiting.splice(0)) settle(undefined)
     void worker.terminate()
   }
-  const timer = setTimeout(abort, milliseconds)
+  const timer = setTimeout(abort, timeoutMs)
   worker.on('message', (answer) => waiting.shift()?.(answer))
   // Out of memory, for example.
   worker.on('error', abort)

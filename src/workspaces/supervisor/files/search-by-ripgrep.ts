@@ -53,7 +53,7 @@ export function searchByRipgrep(program: string, task: SearchTask): Promise<Sear
   return promise
 }
 
-function ripgrepArguments({ question: { pattern, isText, glob, ignoreCase }, maxMatches }: SearchTask): string[] {
+function ripgrepArguments({ query: { pattern, isText, glob, ignoreCase }, maxMatches }: SearchTask): string[] {
   const left = [...SKIPPED_FOLDERS, TEMPORARY_NAMES].flatMap((name) => ['--glob', `!${name}`])
   return [
     '--json',

@@ -16,28 +16,28 @@ export type SearchTask = {
   /** The open folder to search, and a file in it if only that is searched. */
   folder: FileHandle
   file: string | undefined
-  question: FileSearchQuery
+  query: FileSearchQuery
   maxMatches: number
   deadline: number
 }
 
-/** The fallback without ripgrep: the same files in the same order. */
+/** Searches without ripgrep: the same files in the same order. */
 export async function searchByWalking({
   folder,
   file,
-  question,
+  query,
   maxMatches,
   deadline,
 }: SearchTask): Promise<SearchResult> {
-  const glob = question.glob === undefined || file !== undefined ? undefined : globPattern(question.glob)
-  const milliseconds = Math.max(1, deadline - Date.now())
-  const matcher = newLineMatcher({ pattern: newSearchPattern(question), glob, milliseconds })
+  const glob = query.glob === undefined || file !== undefined ? undefined : globPattern(query.glob)
+  const timeoutMs = Math.max(1, deadline - Date.now())
+  const matcher = newLineMatcher({ pattern: newSearchPattern(query), glob, timeoutMs })
   const search: WalkState = { matcher, matches: [], maxMatches, deadline }
   try {
     const cutBy =
       file === undefined
         ? await searchFolder(folder, '', search)
-        : await matchFile(file, await ignoreGone(readText(pathIn(folder, file))), search)
+        : await matchFile(file, await ignoreUnreadable(readText(pathIn(folder, file))), search)
     return { matches: search.matches.slice(0, maxMatches), ...defined({ cutBy }) }
   } finally {
     await matcher.end()
@@ -64,12 +64,12 @@ async function searchFolder(folder: FileHandle, prefix: string, search: WalkStat
   const files = entries.filter((entry) => entry.isFile())
   const chosen = new Set<string>()
   for (const [kind, list] of [['files', files] as const, ['folders', folders] as const]) {
-    const isChosen = await search.matcher.select(
+    const selected = await search.matcher.select(
       list.map(({ name }) => prefix + name),
       kind,
     )
-    if (!isChosen) return 'time'
-    for (const [index, { name }] of list.entries()) if (isChosen[index]) chosen.add(name)
+    if (!selected) return 'time'
+    for (const [index, { name }] of list.entries()) if (selected[index]) chosen.add(name)
   }
   const wanted = entries.filter(({ name }) => chosen.has(name))
   const texts = readAhead(folder, wanted)
@@ -103,8 +103,8 @@ function readAhead(folder: FileHandle, entries: Dirent[]) {
       while (reading.length < Math.min(entries.length, index + FILES_AHEAD)) {
         const entry = entries[reading.length]!
         if (!entry.isFile() && reading.length > index) break
-        const text = entry.isFile() ? ignoreGone(readText(pathIn(folder, entry.name))) : NOTHING
-        // The error is reported when this file is awaited.
+        const text = entry.isFile() ? ignoreUnreadable(readText(pathIn(folder, entry.name))) : NOTHING
+        // The error is thrown when this file is awaited; until then it must not be an unhandled rejection.
         text.catch(() => {})
         reading.push(text)
       }
@@ -116,7 +116,7 @@ function readAhead(folder: FileHandle, entries: Dirent[]) {
 
 async function searchSubfolder(parent: FileHandle, path: string, search: WalkState): Promise<CutReason> {
   if (path.split('/').length > MAX_DEPTH) return undefined
-  const folder = await ignoreGone(openFolder(parent, basename(path)))
+  const folder = await ignoreUnreadable(openFolder(parent, basename(path)))
   if (!folder) return undefined
   try {
     return await searchFolder(folder, `${path}/`, search)
@@ -155,7 +155,7 @@ async function readText(path: string): Promise<string | undefined> {
 /** Errors for files that were changed, hidden or removed during the walk. */
 const IGNORED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'EIO'])
 
-async function ignoreGone<T>(work: Promise<T>): Promise<T | undefined> {
+async function ignoreUnreadable<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {

@@ -22,14 +22,14 @@ type FileSearchDeps = {
   milliseconds?: number
 }
 
-export function searchFiles(deps: FileSearchDeps, question: FileSearchQuery): Promise<FileSearchResult> {
-  requireLinePattern(question)
-  const path = question.path ?? '.'
-  const maxMatches = Math.min(MAX_MATCHES, Math.max(1, question.limit ?? DEFAULT_MATCHES))
+export function searchFiles(deps: FileSearchDeps, query: FileSearchQuery): Promise<FileSearchResult> {
+  requireLinePattern(query)
+  const path = query.path ?? '.'
+  const maxMatches = Math.min(MAX_MATCHES, Math.max(1, query.limit ?? DEFAULT_MATCHES))
   const deadline = Date.now() + (deps.milliseconds ?? SEARCH_MILLISECONDS)
   return withResolvedPath({ root: deps.root, path }, (resolved) =>
     withSearchStart(resolved, path, async ({ prefix, ...where }) => {
-      const { cutBy, matches } = await search(deps.ripgrep, { ...where, question, maxMatches, deadline })
+      const { cutBy, matches } = await search(deps.ripgrep, { ...where, query, maxMatches, deadline })
       const found = matches.map((match) => ({ ...match, path: prefix + match.path }))
       return { matches: found, isCut: cutBy !== undefined, ...defined({ cutBy }) }
     }),

@@ -4,8 +4,8 @@ import type { TargetHandle } from '../core/target.ts'
 /** zod is a parameter, so that a process without any configuration never loads it. */
 type Zod = typeof zod
 
-/** The values of a setting: in words, as a schema, and how to parse them from an environment variable. */
-export type Kind<Value> = {
+/** The type of a setting: its description, its schema and its parser for environment variables. */
+export type SettingKind<Value> = {
   /** Completes "must be …". */
   expected: string
   schema(z: Zod): zod.ZodMiniType<Value, Value>
@@ -13,7 +13,7 @@ export type Kind<Value> = {
   fromText?(text: string): unknown
 }
 
-export function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER): Kind<number> {
+export function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER): SettingKind<number> {
   const expected =
     to === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${from}` : `a whole number from ${from} to ${to}`
   const error = mustBe(expected)
@@ -24,7 +24,7 @@ export function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER): Kind<nu
   }
 }
 
-export function numberUpTo(to: number): Kind<number> {
+export function numberUpTo(to: number): SettingKind<number> {
   const expected = `a number above 0, up to ${to}`
   const error = mustBe(expected)
   return {
@@ -34,24 +34,24 @@ export function numberUpTo(to: number): Kind<number> {
   }
 }
 
-export const trueOrFalse: Kind<boolean> = {
+export const trueOrFalse: SettingKind<boolean> = {
   expected: 'true or false',
   fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
   schema: (z) => z.boolean({ error: mustBe('true or false') }),
 }
 
-export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+export function oneOf<const Word extends string>(words: readonly Word[]): SettingKind<Word> {
   const expected = joinWithOr(words.map((word) => `"${word}"`))
   return { expected, fromText: asIs, schema: (z) => z.enum(words, { error: mustBe(expected) }) }
 }
 
-export const anyText: Kind<string> = {
+export const anyText: SettingKind<string> = {
   expected: 'text',
   fromText: asIs,
   schema: (z) => z.string({ error: mustBe('text') }),
 }
 
-export const modelHandle: Kind<TargetHandle> = {
+export const modelHandle: SettingKind<TargetHandle> = {
   expected: 'a model handle, written provider/model',
   fromText: asIs,
   schema: (z) =>
@@ -66,7 +66,7 @@ export const httpUrl = textLike(/^https?:\/\//, 'a URL that begins with http:// 
 export const absolutePath = textLike(/^(~?\/|~$)/, 'an absolute path that begins with / or ~/')
 
 /** A domain or all its subdomains, with a port unless it is 80 or 443. IP addresses are not allowed. */
-export const domain: Kind<string> = {
+export const domain: SettingKind<string> = {
   ...textLike(
     /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:[1-9][0-9]{0,4})?$/,
     'a domain such as example.com, *.example.com or example.com:8443',
@@ -75,7 +75,7 @@ export const domain: Kind<string> = {
 }
 
 /** The value is never in an error message: it contains a password. */
-export const postgresUrl: Kind<string> = {
+export const postgresUrl: SettingKind<string> = {
   expected: 'like postgres://user:password@host:5432/database',
   fromText: asIs,
   schema(z) {
@@ -90,7 +90,7 @@ export const postgresUrl: Kind<string> = {
 }
 
 /** In an environment variable the entries are separated by commas. */
-export function listOf<Value>(kind: Kind<Value>): Kind<Value[]> {
+export function listOf<Value>(kind: SettingKind<Value>): SettingKind<Value[]> {
   const { fromText = asIs } = kind
   return {
     expected: `a list; each entry is ${kind.expected}`,
@@ -105,7 +105,7 @@ export function listOf<Value>(kind: Kind<Value>): Kind<Value[]> {
 }
 
 /** The operator chooses the keys. Environment variables cannot hold it. */
-export function mapOf<Value>(kind: Kind<Value>): Kind<Record<string, Value>> {
+export function mapOf<Value>(kind: SettingKind<Value>): SettingKind<Record<string, Value>> {
   return {
     expected: `a mapping; each value is ${kind.expected}`,
     schema: (z) => z.record(z.string(), kind.schema(z), { error: mustBe('a mapping') }),
@@ -113,7 +113,10 @@ export function mapOf<Value>(kind: Kind<Value>): Kind<Record<string, Value>> {
 }
 
 /** Headers often contain keys, so an error message never contains a value. */
-export const headerText: Kind<string> = { ...anyText, schema: (z) => z.string({ error: 'must be text in quotes' }) }
+export const headerText: SettingKind<string> = {
+  ...anyText,
+  schema: (z) => z.string({ error: 'must be text in quotes' }),
+}
 
 /** The error message of a schema: names the expected and the actual value. */
 export function mustBe(expected: string) {
@@ -127,7 +130,7 @@ function describeValue(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value)
 }
 
-function textLike(pattern: RegExp, expected: string): Kind<string> {
+function textLike(pattern: RegExp, expected: string): SettingKind<string> {
   const error = mustBe(expected)
   return { expected, fromText: asIs, schema: (z) => z.string({ error }).check(z.regex(pattern, { error })) }
 }

@@ -119,12 +119,12 @@ test('one conversation above the limit evicts the least recently used, which lat
 })
 
 test('conversations in a turn are not evicted, neither by the limit nor by idle time', async (context) => {
-  const held = gate()
+  const mayFinish = gate()
   let waiting = 0
   const wait = tool('look', async () => {
     if (isHolding) {
       waiting++
-      await held.promise
+      await mayFinish.promise
     }
     return success('a tree')
   })
@@ -143,7 +143,7 @@ test('conversations in a turn are not evicted, neither by the limit nor by idle 
   assert.equal(fixture.context.deps.historyCache!.sweep(), 1)
   // Only for the sweep: the engine would treat hours without a heartbeat as a dead worker.
   time.ahead = 0
-  held.open()
+  mayFinish.open()
   for (const runId of runs) assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
   assert.deepEqual([state().entries, state().active], [4, []])
 })

@@ -3,17 +3,14 @@ import type { Stage } from './stage.ts'
 
 type ChildEnd = { code: number | null; signal: NodeJS.Signals | null; output: string }
 
-type PlayChatOptions = {
+type ChatChildOptions = {
   input: string
-  /** Called with all output so far after each piece; true kills the child. */
-  isTimeToKill?(output: string): boolean
+  /** Called with all output so far; true kills the child. */
+  shouldKill?(output: string): boolean
 }
 
-/** Runs `holdfast chat` as a child process on the home of the demo and prints its output behind a bar. */
-export function playChat(
-  { home, environment, out }: Stage,
-  { input, isTimeToKill }: PlayChatOptions,
-): Promise<ChildEnd> {
+/** Runs `holdfast chat` as a child process on the home of the demo and prints its output, each line after a bar. */
+export function runChat({ home, environment, out }: Stage, { input, shouldKill }: ChatChildOptions): Promise<ChildEnd> {
   const script = process.argv[1]!
   const child = spawn(process.execPath, [...process.execArgv, script, 'chat'], {
     env: { ...environment, HOLDFAST_HOME: home },
@@ -29,7 +26,7 @@ export function playChat(
       isLineStart = line.endsWith('\n')
     }
     output += text
-    if (isTimeToKill?.(output)) child.kill('SIGKILL')
+    if (shouldKill?.(output)) child.kill('SIGKILL')
   }
   child.stdout.setEncoding('utf8').on('data', show)
   child.stderr.setEncoding('utf8').on('data', show)
