@@ -143,7 +143,11 @@ test('a completed run whose row says running is repaired to completed and does n
     `update runs set status = 'running', stop_reason = null, completed_at = null, lease_owner = 'worker-gone'
       where id = '${second.id}'`,
   )
-  await assertRepaired(fixture, ['I12', 'I5'], /status was "running", is "completed".*is held by no worker/)
+  await assertRepaired(
+    fixture,
+    ['I12', 'I5'],
+    /status was "running", is "completed".*lease_owner was "worker-gone", is nothing/,
+  )
   const asked = fixture.requests.length
   await fixture.restart()
   assert.equal((await fixture.wait(second.id)).status, 'completed')
@@ -259,7 +263,7 @@ test('an event that is not valid JSON is a violation of its run, and the rest is
 
 test('an expired approval of a home without a server is ended, with a denial for its call', async (context) => {
   const { fixture, run } = await openWaitingFixture(context, 1)
-  assert.match((await examine(fixture)).notices.map(({ detail }) => detail).join(), /its approval has lapsed/)
+  assert.match((await examine(fixture)).notices.map(({ detail }) => detail).join(), /its approval request has expired/)
   assert.match((await repair(fixture)).join(), /its approval had lapsed; it is cancelled/)
   const after = await examine(fixture)
   assert.deepEqual([after.violations, after.notices], [[], []])
