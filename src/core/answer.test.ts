@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cutContent, faultOf, newDraft, type Part, takePart } from './answer.ts'
+import { addPart, answerFailure, cutContent, newDraft, type Part } from './answer.ts'
 
 function draftOf(...parts: Part[]) {
   const draft = newDraft()
-  for (const part of parts) takePart(draft, part)
+  for (const part of parts) addPart(draft, part)
   return draft
 }
 const text = (words: string): Part => ({ type: 'text-delta', text: words })
@@ -44,33 +44,33 @@ test('arguments that arrive before the name of the call are kept', () => {
 })
 
 test('a whole answer has no fault', () => {
-  assert.equal(faultOf(draftOf(text('Hello'), finish('stop'))), undefined)
-  assert.equal(faultOf(draftOf(begin(0), finish('tool-calls'))), undefined)
+  assert.equal(answerFailure(draftOf(text('Hello'), finish('stop'))), undefined)
+  assert.equal(answerFailure(draftOf(begin(0), finish('tool-calls'))), undefined)
 })
 
 test('text that reached the output limit is a truncated answer', () => {
-  assert.equal(faultOf(draftOf(text('Hel'), finish('length')))?.kind, 'text-truncated')
+  assert.equal(answerFailure(draftOf(text('Hel'), finish('length')))?.kind, 'text-truncated')
 })
 
 test('an answer without a finish is a failure that may have been accepted', () => {
-  const fault = faultOf(draftOf(text('Hello')))
+  const fault = answerFailure(draftOf(text('Hello')))
   assert.equal(fault?.kind, 'cut-off')
   assert.equal(fault?.mayHaveBeenAccepted, true)
 })
 
 test('a call cut off by the output limit never runs', () => {
-  assert.equal(faultOf(draftOf(begin(0), json(0, '{"rm'), finish('length')))?.kind, 'call-truncated')
+  assert.equal(answerFailure(draftOf(begin(0), json(0, '{"rm'), finish('length')))?.kind, 'call-truncated')
 })
 
 test('reasoning or blanks alone are not an answer', () => {
-  assert.equal(faultOf(draftOf(thought('hm'), text(' \n'), finish('stop')))?.kind, 'thinking-only')
-  assert.equal(faultOf(draftOf(thought('hm'), finish('length')))?.kind, 'thinking-exhausted')
-  assert.equal(faultOf(draftOf(text(' \n'), finish('stop')))?.kind, 'empty-answer')
+  assert.equal(answerFailure(draftOf(thought('hm'), text(' \n'), finish('stop')))?.kind, 'thinking-only')
+  assert.equal(answerFailure(draftOf(thought('hm'), finish('length')))?.kind, 'thinking-exhausted')
+  assert.equal(answerFailure(draftOf(text(' \n'), finish('stop')))?.kind, 'empty-answer')
 })
 
 test('a failure the provider reports takes precedence over our own check', () => {
   const failure = { kind: 'rate-limited', detail: '429' } as const
-  assert.deepEqual(faultOf(draftOf(text('Hel'), { type: 'failure', failure }, finish('stop'))), failure)
+  assert.deepEqual(answerFailure(draftOf(text('Hel'), { type: 'failure', failure }, finish('stop'))), failure)
 })
 
 test('a cut answer keeps its text and no reasoning', () => {

@@ -10,7 +10,7 @@ export type Part =
   | { type: 'reasoning-signature'; signature: string; origin?: Dialect }
   | { type: 'redacted-reasoning'; data: string; origin?: Dialect }
   | { type: 'encrypted-reasoning'; itemId: string; data: string; origin: Dialect }
-  /** A second one for the same index replaces the first; arguments received so far are kept. */
+  /** A second `call-start` for an index replaces the first but keeps the arguments received so far. */
   | { type: 'call-start'; index: number; callId: string; tool: string; signature?: string }
   | { type: 'call-delta'; index: number; json: string }
   | { type: 'usage'; usage: Usage }
@@ -19,7 +19,7 @@ export type Part =
 
 export type RawCall = { callId: string; tool: string; json: string; signature?: string }
 
-/** The part of an answer that has arrived so far. */
+/** The part of an answer that has arrived so far. `calls` has holes if the provider skips an index. */
 export type Draft = { content: AnswerPart[]; calls: RawCall[]; usage: Usage; finish?: Finish; failure?: Failure }
 
 export const newDraft = (): Draft => ({ content: [], calls: [], usage: { promptTokens: 0, completionTokens: 0 } })
@@ -28,7 +28,7 @@ export const newDraft = (): Draft => ({ content: [], calls: [], usage: { promptT
  * Adds one part to the draft, in place: a draft belongs to one attempt, and a copy for each token would make the cost
  * quadratic in the length of the answer.
  */
-export function takePart(draft: Draft, part: Part): void {
+export function addPart(draft: Draft, part: Part): void {
   const last = draft.content.at(-1)
   switch (part.type) {
     case 'text-delta':
@@ -74,25 +74,25 @@ export function takePart(draft: Draft, part: Part): void {
 const signed = ({ signature, origin }: Extract<Part, { type: 'reasoning-signature' }>) =>
   origin ? { signature, origin } : { signature }
 
-/** Why a finished draft is not a usable answer; undefined if it is one. */
-export function faultOf(draft: Draft): Failure | undefined {
+/** Why the draft of an ended stream is not a usable answer; undefined if it is one. */
+export function answerFailure(draft: Draft): Failure | undefined {
   if (draft.failure) return draft.failure
   if (!draft.finish)
     return { kind: 'cut-off', detail: 'the stream ended without a finish reason', mayHaveBeenAccepted: true }
   const hasText = draft.content.some((part) => part.type === 'text' && part.text.trim() !== '')
-  const hasThought = draft.content.some((part) => part.type !== 'text')
-  const isCut = draft.finish === 'length'
+  const hasReasoning = draft.content.some((part) => part.type !== 'text')
+  const isTruncated = draft.finish === 'length'
   if (draft.calls.length > 0)
-    return isCut
+    return isTruncated
       ? { kind: 'call-truncated', detail: 'a tool call was cut off by the output limit; it was not run' }
       : undefined
-  if (hasText) return isCut ? { kind: 'text-truncated', detail: 'the text reached the output limit' } : undefined
-  if (isCut && hasThought)
+  if (hasText) return isTruncated ? { kind: 'text-truncated', detail: 'the text reached the output limit' } : undefined
+  if (isTruncated && hasReasoning)
     return { kind: 'thinking-exhausted', detail: 'the whole output limit was used for reasoning' }
-  if (hasThought) return { kind: 'thinking-only', detail: 'the answer contained only reasoning' }
+  if (hasReasoning) return { kind: 'thinking-only', detail: 'the answer contained only reasoning' }
   return { kind: 'empty-answer', detail: 'the answer had no text and no tool call' }
 }
 
-/** The content kept from a cancelled attempt: text that subscribers have read, never a call. */
+/** The content kept from a cancelled attempt: the text, which subscribers may have read. */
 export const cutContent = (draft: Draft): AnswerPart[] =>
   draft.content.filter((part) => part.type === 'text' && part.text !== '')

@@ -30,11 +30,11 @@ test('masked secrets do not reveal the values, and sending them back keeps the s
 })
 
 test('a token without a scheme in Authorization is sent as a bearer token; any other is sent unchanged', () => {
-  const place = { type: 'sse', url: 'http://127.0.0.1/' } as const
-  assert.deepEqual(requestHeaders(place, { token: 'abc' }), { Authorization: 'Bearer abc' })
-  assert.deepEqual(requestHeaders(place, { token: 'Basic abc' }), { Authorization: 'Basic abc' })
-  assert.deepEqual(requestHeaders({ ...place, authHeader: 'x-key' }, { token: 'abc' }), { 'x-key': 'abc' })
-  assert.deepEqual(requestHeaders(place, { headers: { a: 'b' } }), { a: 'b' })
+  const transport = { type: 'sse', url: 'http://127.0.0.1/' } as const
+  assert.deepEqual(requestHeaders(transport, { token: 'abc' }), { Authorization: 'Bearer abc' })
+  assert.deepEqual(requestHeaders(transport, { token: 'Basic abc' }), { Authorization: 'Basic abc' })
+  assert.deepEqual(requestHeaders({ ...transport, authHeader: 'x-key' }, { token: 'abc' }), { 'x-key': 'abc' })
+  assert.deepEqual(requestHeaders(transport, { headers: { a: 'b' } }), { a: 'b' })
 })
 
 test('a server URL is http or https and contains no password', () => {

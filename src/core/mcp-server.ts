@@ -9,7 +9,7 @@ export type McpTransport = McpHttpTransport | { type: 'stdio'; command: string; 
 
 export type McpHttpTransport = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
 
-/** Stored encrypted, with the server's id as context. */
+/** Stored encrypted, bound to the server's id. */
 export type McpSecrets = { token?: string; headers?: Record<string, string>; env?: Record<string, string> }
 
 /** The result of the last attempt to list the tools of a server. */
@@ -24,7 +24,8 @@ export type McpServer = {
   id: McpServerId
   organizationId: OrganizationId
   name: string
-  place: McpTransport
+  transport: McpTransport
+  /** Encrypted `McpSecrets`. */
   sealed?: string
   contact: McpContact
   /** Grows with each change of address or secrets; connections and tool lists of an older revision are stale. */
@@ -59,21 +60,21 @@ const maskedValues = (values: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskedSecret(value)]))
 
 /** A client that sends a masked value back has not changed it: the stored value is used. */
-export function restoreMaskedSecrets(sent: McpSecrets, kept: McpSecrets): McpSecrets {
-  const shown = maskedSecrets(kept)
+export function restoreMaskedSecrets(sent: McpSecrets, stored: McpSecrets): McpSecrets {
+  const masked = maskedSecrets(stored)
   return {
     ...sent,
     ...defined({
-      token: sent.token !== undefined && sent.token === shown.token ? kept.token! : undefined,
+      token: sent.token !== undefined && sent.token === masked.token ? stored.token! : undefined,
       headers: sent.headers
-        ? restoreMaskedValues(sent.headers, { kept: kept.headers, shown: shown.headers })
+        ? restoreMaskedValues(sent.headers, { stored: stored.headers, masked: masked.headers })
         : undefined,
-      env: sent.env ? restoreMaskedValues(sent.env, { kept: kept.env, shown: shown.env }) : undefined,
+      env: sent.env ? restoreMaskedValues(sent.env, { stored: stored.env, masked: masked.env }) : undefined,
     }),
   }
 }
 
-/** Whether a value is a masked secret. */
+/** Whether any value is masked. */
 export const hasMaskedValue = ({ token = '', headers, env }: McpSecrets): boolean =>
   [token, ...Object.values(headers ?? {}), ...Object.values(env ?? {})].some((value) => value.startsWith('…'))
 
@@ -81,13 +82,13 @@ type Values = Record<string, string>
 
 const restoreMaskedValues = (
   sent: Values,
-  { kept = {}, shown = {} }: { kept: Values | undefined; shown: Values | undefined },
+  { stored = {}, masked = {} }: { stored: Values | undefined; masked: Values | undefined },
 ): Values =>
   Object.fromEntries(
-    Object.entries(sent).map(([name, value]) => [name, value === shown[name] ? (kept[name] ?? value) : value]),
+    Object.entries(sent).map(([name, value]) => [name, value === masked[name] ? (stored[name] ?? value) : value]),
   )
 
-/** The headers of every request. A token without a scheme in `Authorization` is sent as a bearer token. */
+/** The headers of every request. A bare token in `Authorization` gets the scheme `Bearer`. */
 export function requestHeaders(
   { authHeader = 'Authorization' }: McpHttpTransport,
   { token, headers }: McpSecrets,
@@ -109,9 +110,10 @@ export function urlFault(text: string): string | undefined {
   if (!URL.canParse(text)) return 'it is not a valid URL'
   const { protocol, username, password } = new URL(text)
   if (protocol !== 'http:' && protocol !== 'https:') return `${protocol} is not http: or https:`
-  return username || password ? 'it must not contain a password; give a token or headers instead' : undefined
+  return username || password
+    ? 'it must not contain a user name or password; use a token or headers instead'
+    : undefined
 }
 
 export const NO_SANDBOX_FOR_SERVER =
-  'This tool belongs to an MCP server that is a program of its own (stdio), which this server keeps but cannot start ' +
-  'before it has a sandbox. Nothing happened. Go on without it.'
+  'This tool belongs to a stdio MCP server, which cannot start without a sandbox. The tool did not run. Continue without it.'

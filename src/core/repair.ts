@@ -6,8 +6,8 @@ import type { RunRecord } from './invariants/record.ts'
 import { type RunTrace, traceRun } from './invariants/trace.ts'
 import type { NewMessage } from './message.ts'
 
-/** The repaired row, and the faults of the current one as texts. */
-export type RowRepair = { row: ExpectedRow; nextSeq: number; faults: string[] }
+/** The repaired row, and each difference to the current one as a text. */
+export type RowRepair = { row: ExpectedRow; nextSeq: number; differences: string[] }
 
 /**
  * How to make the row match the log. Undefined: the row is correct, the log is incomplete, or the run would still
@@ -21,11 +21,13 @@ export function planRowRepair(record: RunRecord): RowRepair | undefined {
   const nextSeq = events.length + 1
   const fields = Object.keys(ROW_FIELDS) as (keyof ExpectedRow)[]
   const wrong = fields.filter((field) => !isSame(run[field], row[field]))
-  const faults = wrong.map((field) => `${ROW_FIELDS[field]} was ${showValue(run[field])}, is ${showValue(row[field])}`)
-  if (run.nextSeq !== nextSeq) faults.push(`next_seq was ${run.nextSeq}, is ${nextSeq}`)
+  const differences = wrong.map(
+    (field) => `${ROW_FIELDS[field]} was ${showValue(run[field])}, is ${showValue(row[field])}`,
+  )
+  if (run.nextSeq !== nextSeq) differences.push(`next_seq was ${run.nextSeq}, is ${nextSeq}`)
   const hasStaleLease = run.leaseOwner !== undefined && row.status !== 'running'
-  if (hasStaleLease) faults.push(`it was held by ${run.leaseOwner}, is held by no worker`)
-  if (faults.length === 0) return undefined
+  if (hasStaleLease) differences.push(`lease_owner was ${showValue(run.leaseOwner)}, is nothing`)
+  if (differences.length === 0) return undefined
 
   const { stopReason: _, error: __, completedAt: ___, expiresAt: ____, leaseOwner, ...kept } = run
   const repaired = {
@@ -36,7 +38,7 @@ export function planRowRepair(record: RunRecord): RowRepair | undefined {
   }
   const { conversationId } = run
   const messages = expectedMessages(trace).map((message, position) => ({ ...message, conversationId, position }))
-  return checkRun({ run: repaired, events, messages }).length === 0 ? { row, nextSeq, faults } : undefined
+  return checkRun({ run: repaired, events, messages }).length === 0 ? { row, nextSeq, differences } : undefined
 }
 
 /** A message that is in the log but not in the table, with the positions of its neighbors in the run. */
@@ -63,7 +65,7 @@ export function lostMessages(record: RunRecord): LostMessage[] {
   })
 }
 
-/** The position of a lost message. Known only if exactly one message is lost, one position is free, and they fit. */
+/** The position of a lost message. Known only if one message is lost, one position is free, and the order fits. */
 export function findRepairPosition(lost: readonly LostMessage[], free: readonly number[]): number | undefined {
   const [one, ...others] = lost
   const [position, ...otherPositions] = free
@@ -75,6 +77,6 @@ export function findRepairPosition(lost: readonly LostMessage[], free: readonly 
 /** Undefined: events are missing, so the state is unknown. A `next_seq` that is too low hides no events. */
 function traceCompleteLog(record: RunRecord): RunTrace | undefined {
   const { run, events, unreadable } = record
-  const isWhole = events.every(({ seq }, index) => seq === index + 1) && run.nextSeq <= events.length + 1
-  return unreadable === undefined && isWhole ? traceRun(record) : undefined
+  const isComplete = events.every(({ seq }, index) => seq === index + 1) && run.nextSeq <= events.length + 1
+  return unreadable === undefined && isComplete ? traceRun(record) : undefined
 }

@@ -6,11 +6,11 @@ export type RequestAdjustments = {
   dropEncryptedReasoning?: true
   /** Scale images down to this length of the longer side, and encode them again. */
   shrinkImages?: { maxSide: number }
-  /** Replace every image with a text that says so. */
+  /** Replace every image with a note. */
   stripImages?: true
-  /** Replace images in tool results with text. */
+  /** Replace images in tool results with a note. */
   textOnlyResults?: true
   dropLongContextBeta?: true
-  /** Remove `pattern`, `format` and other keywords from tool schemas that grammars cannot express. */
+  /** Remove keywords that grammars cannot express (`pattern`, `format`, …) from tool schemas. */
   relaxSchemas?: true
 }

@@ -83,7 +83,8 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
 /** Rebuilds a turn from its log. The first event of every run is its accepted input. */
 export function foldTurn(events: readonly TurnEvent[]): Turn {
   const [first, ...rest] = events
-  if (first?.type !== 'input-accepted') throw new Error('a run log must begin with input-accepted')
+  if (first?.type !== 'input-accepted')
+    throw new Error(`a run log must begin with input-accepted, not ${first?.type ?? 'nothing'}`)
   return rest.reduce(apply, newTurn(first))
 }
 

@@ -1,5 +1,5 @@
 import { untilAborted } from '../core/abort.ts'
-import { type Draft, newDraft, type Part, takePart } from '../core/answer.ts'
+import { addPart, type Draft, newDraft, type Part } from '../core/answer.ts'
 import type { AttemptState } from '../core/attempt-state.ts'
 import { defined } from '../core/defined.ts'
 import { errorText } from '../core/error-text.ts'
@@ -131,7 +131,7 @@ export async function askModel(
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
   const take = (received: Part) => {
     const part = received.type === 'failure' && grant.grant ? withoutSecret(received, grant.grant.secret) : received
-    takePart(draft, part)
+    addPart(draft, part)
     onPart(part)
   }
   await untilAborted(consume(provider, request, { signal: deps.signal, ...grant, take }), deps.signal)

@@ -1,4 +1,4 @@
-import { cutContent, type Draft, faultOf, type Part } from '../core/answer.ts'
+import { answerFailure, cutContent, type Draft, type Part } from '../core/answer.ts'
 import type { AttemptState } from '../core/attempt-state.ts'
 import type { Chunk } from '../core/chunk.ts'
 import { defined } from '../core/defined.ts'
@@ -164,7 +164,7 @@ async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promi
   const { turn, state, answerId, isStreamed, caller } = request
   const resolved = await resolveTarget(turn.settings.targets[state.target] ?? '', state, caller)
   const history = await journal.history()
-  await journal.requireHeld()
+  await journal.requireLease()
   // Reading may take a while: a turn that was cancelled or lost meanwhile must not call the model.
   if (caller.signal.aborted) return undefined
   const messages = toModelHistory([
@@ -182,7 +182,7 @@ async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promi
     if (delta) caller.stream.write([delta], 0)
   }
   const draft = await askModel(question, { resolved, state }, { deps: caller, onPart })
-  const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)
+  const failure = state.kept && hasNothingToAdd(draft) ? undefined : answerFailure(draft)
   return { draft, resolved, ...defined({ failure }), canCompact: room.canCompact }
 }
 
@@ -190,7 +190,8 @@ const windowOf = (state: AttemptState, resolved: ResolvedTarget | Failure): numb
   state.window ?? ('target' in resolved ? resolved.facts.window : undefined)
 
 /** Asked to continue, the model added nothing: the text was complete. */
-const hasNothingToAdd = (draft: Draft): boolean => draft.finish === 'stop' && faultOf(draft)?.kind === 'empty-answer'
+const hasNothingToAdd = (draft: Draft): boolean =>
+  draft.finish === 'stop' && answerFailure(draft)?.kind === 'empty-answer'
 
 /** Messages for this request only, not stored: kept text to continue, and an instruction. */
 function extraPrompt({ kept, spent }: AttemptState): MessageBody[] {

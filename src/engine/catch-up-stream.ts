@@ -11,12 +11,13 @@ import { apply, newTurn, type Turn } from '../core/turn.ts'
 import type { FoundStream, RunStream } from '../ports/streams.ts'
 
 /**
- * Writes the chunks that a former writer did not write before it died: the rest of an answer, the chunks of committed
- * events including terminal ones, and a reset for partial text without an event. Returns the folded turn.
+ * Writes what a dead writer left out of the stream: the rest of an answer, the chunks of committed events (terminal ones
+ * too), and a reset for partial text without an event. Returns the turn folded from the events.
  */
 export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream): Turn {
   const first = events[0]?.event
-  if (first?.type !== 'input-accepted') throw new Error('a run log must begin with input-accepted')
+  if (first?.type !== 'input-accepted')
+    throw new Error(`a run log must begin with input-accepted, not ${first?.type ?? 'nothing'}`)
   const { found } = stream
   let { partial } = found
 
@@ -45,10 +46,10 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
 function streamedSoFar(
   event: TurnEvent,
   { last, mayHaveLost }: FoundStream,
-  dangling: FoundStream['partial'],
+  partial: FoundStream['partial'],
 ): StreamedSoFar {
   const streamed = streamedContentOf(event)
   if (!streamed || mayHaveLost || streamed.streamedTo === 0) return NOTHING_STREAMED
   if (streamed.streamedTo <= last) return 'all'
-  return dangling?.id === streamed.answerId && hasPrefix(streamed, dangling) ? dangling : NOTHING_STREAMED
+  return partial?.id === streamed.answerId && hasPrefix(streamed, partial) ? partial : NOTHING_STREAMED
 }

@@ -1,4 +1,4 @@
-import { faultOf } from '../core/answer.ts'
+import { answerFailure } from '../core/answer.ts'
 import {
   type CompactionPlan,
   type CompactionSettings,
@@ -70,14 +70,14 @@ export async function compactContext(
       detail: 'no messages can be summarized that would free enough of the context',
     })
 
-  await journal.requireHeld()
+  await journal.requireLease()
   const draft = await askModel(
     summaryRequest(plan, settings, caller),
     { resolved, state },
     { deps: caller, onPart: () => {} },
   )
   if (signal.aborted) return { facts: [] }
-  const failure = faultOf(draft)
+  const failure = answerFailure(draft)
   // A summary truncated by the output limit is still used.
   if (failure && failure.kind !== 'text-truncated') return fail(failure, draft)
   const text = withLatestMessage(textOf(draft.content).slice(0, settings.clipChars), plan, { view, isFollowed })

@@ -10,7 +10,7 @@ import type { Streams } from '../ports/streams.ts'
 import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
 import type { HistoryCache } from './history-cache.ts'
 
-/** The dependencies of the engine. Each function takes the part it uses. */
+/** Dependencies of the engine. Each function takes the ones it uses. */
 export type EngineDeps = {
   store: Store
   streams: Streams
@@ -25,6 +25,6 @@ export type EngineDeps = {
   clock: Clock
   randomness: Randomness
   digest: Digest
-  /** Logs faults that have no caller, so that the operator sees them. */
+  /** Logs a fault that no caller can receive. `where` names the activity. */
   report(fault: unknown, where: string): void
 }

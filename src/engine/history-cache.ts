@@ -29,13 +29,13 @@ export type AcquiredHistory = {
   release(): void
 }
 
-type AcquireHistoryOptions = { run: Run; known: OpenedPrompt | undefined; targets: readonly TargetHandle[] }
+type AcquireHistoryOptions = { run: Run; openedPrompt: OpenedPrompt | undefined; targets: readonly TargetHandle[] }
 
 export function acquireHistory(
-  { run, known, targets }: AcquireHistoryOptions,
+  { run, openedPrompt, targets }: AcquireHistoryOptions,
   { historyCache }: { historyCache: HistoryCache },
 ): AcquiredHistory {
-  const { agent, conversation } = known ?? {}
+  const { agent, conversation } = openedPrompt ?? {}
   const signature = [run.organizationId, agent?.id, agent?.updatedAt, ...targets].join('\n')
   const keyAt = (position: number): CacheKey => ({ signature, sequence: `${conversation?.contextStart}.${position}` })
   const start = conversation?.nextPosition ?? 0

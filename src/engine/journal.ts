@@ -19,17 +19,17 @@ export class LeaseLost extends Error {}
 export type Journal = {
   readonly turn: Turn
   /** The sequence number the next event will get. */
-  readonly seen: number
+  readonly nextSeq: number
   /**
-   * Call before a model request: no commit precedes it, so after more than a lease without a commit (a wait, a sleeping
-   * machine) this checks that the lease is still held. Throws `LeaseLost` otherwise.
+   * Throws `LeaseLost` if the lease is lost. Call before a model request, which no commit precedes: after a wait or a
+   * machine's sleep, the lease may have expired.
    */
-  requireHeld(): Promise<void>
+  requireLease(): Promise<void>
   /** The messages in the model's context, including those of this run. */
   history(): Promise<readonly MessageBody[]>
   /**
-   * Commits facts together with the given intents and every event that follows from state alone. Resolves when they are
-   * durable and the turn has folded them and the events of other writers.
+   * Commits the batch, and as intents every event that follows from state alone. Resolves when they are durable and
+   * `turn` includes them and the events of other writers.
    */
   commit(batch: Batch): Promise<void>
 }
@@ -41,13 +41,13 @@ type JournalOptions = {
   run: Run
   fence: number
   turn: Turn
-  seen: number
+  nextSeq: number
   store: Pick<Store, 'events' | 'messages' | 'runs'>
   stream: RunStream
   cached: AcquiredHistory
   clock: Clock
   stop: {
-    /** Aborted when this process gives the turn up; then commits are no longer retried. */
+    /** Aborted when this process gives the turn up: store calls are no longer retried. */
     left: AbortSignal
     cause(): StopCause | undefined
   }
@@ -55,7 +55,7 @@ type JournalOptions = {
 
 export function openJournal(options: JournalOptions): Journal {
   const { run, fence, store, stream, cached, clock, stop } = options
-  let { turn, seen } = options
+  let { turn, nextSeq } = options
   let commits = 0
   let heldAt = clock.monotonic()
 
@@ -63,10 +63,10 @@ export function openJournal(options: JournalOptions): Journal {
     get turn() {
       return turn
     },
-    get seen() {
-      return seen
+    get nextSeq() {
+      return nextSeq
     },
-    async requireHeld() {
+    async requireLease() {
       if (clock.monotonic() - heldAt < LEASE_MS) return
       const now = await retryWhileTransient(() => store.runs.getAnywhere(run.id), { clock, signal: stop.left })
       if (now?.fence !== fence) throw new LeaseLost()
@@ -87,48 +87,49 @@ export function openJournal(options: JournalOptions): Journal {
       if (stop.cause() === 'leaving') decided.intents = []
       // Only this holder has this fence, so fence and count identify a commit within the run.
       const commitId = `${fence}.${++commits}`
-      const append = { runId: run.id, commitId, writer: { type: 'holder', fence } as const, seen, ...decided }
+      const append = { runId: run.id, commitId, writer: { type: 'holder', fence } as const, seen: nextSeq, ...decided }
       const result = await retryWhileTransient((isRetry) => store.events.append({ ...append, isRetry }), {
         clock,
         signal: stop.left,
       })
       if (result.type === 'refused') throw new LeaseLost()
       heldAt = clock.monotonic()
-      for (const logged of result.news) take(logged)
+      for (const logged of result.news) follow(logged)
       const kept = result.intentsKept ? [...decided.facts, ...decided.intents] : decided.facts
-      for (const entry of kept) remember(entry)
+      for (const entry of kept) updateHistory(entry)
     },
   }
 
-  function take({ seq, event }: LoggedEvent) {
+  /** Streams and folds an event, of this or another writer. */
+  function follow({ seq, event }: LoggedEvent) {
     const wasStreamed = (streamedContentOf(event)?.streamedTo ?? 0) > 0
     stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_STREAMED), seq)
     turn = apply(turn, event)
-    seen = seq + 1
+    nextSeq = seq + 1
   }
 
-  function remember({ event, changes }: ProjectedEvent) {
+  function updateHistory({ event, changes }: ProjectedEvent) {
     // The context has changed; it is read again when needed.
     if (event.type === 'context-compacted') cached.invalidate()
     for (const change of changes) if (change.type === 'add-message') cached.append(change.message.body)
   }
 }
 
-/** Adds row changes to the events, and as intents all that follows from state alone: starts, settlements, the end. */
+/** The batch with row changes, plus as intents events that follow from state alone: starts, settlements, the end. */
 export function decideCommit(
   before: Turn,
   { facts, intents: givenIntents = [] }: Batch,
   { fence, context }: { fence: number; context: { runId: Run['id']; at: number; holdsConversation: boolean } },
 ): { facts: ProjectedEvent[]; intents: ProjectedEvent[]; after: Turn } {
   let turn = before
-  const enter = (event: TurnEvent): ProjectedEvent => {
+  const projectNext = (event: TurnEvent): ProjectedEvent => {
     const entry = { event, at: context.at, changes: project(turn, event, context) }
     turn = apply(turn, event)
     return entry
   }
-  const factEntries = facts.map(enter)
-  const intents = givenIntents.map(enter)
+  const factEntries = facts.map(projectNext)
+  const intents = givenIntents.map(projectNext)
   for (let action = nextAction(turn, fence); action.type === 'record'; action = nextAction(turn, fence))
-    intents.push(...action.events.map(enter))
+    intents.push(...action.events.map(projectNext))
   return { facts: factEntries, intents, after: turn }
 }

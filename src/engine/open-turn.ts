@@ -39,17 +39,17 @@ export async function openTurn({ run, events }: Claim, deps: EngineDeps, stop: S
   const { store, clock } = deps
   const { organizationId, conversationId, fence } = run
   const retry: StoreRetry = (work) => retryWhileTransient(work, { clock, signal: stop.left })
-  const scope: OpenTurnDeps = { run, deps, stop, retry }
+  const scope: TurnScope = { run, deps, stop, retry }
 
   const stream = await openStream(scope)
   if (stream === 'fenced') return 'fenced'
   const turn = catchUpStream(events, stream)
-  const known = await retry(() => store.prompts.open(organizationId, conversationId))
-  const history = acquireHistory({ run, known, targets: turn.settings.targets }, deps)
-  const seen = (events.at(-1)?.seq ?? 0) + 1
-  const journal = openJournal({ run, fence, turn, seen, store, stream, clock, stop, cached: history })
-  const tools = await loadTurnTools(turn, known?.agent, scope)
-  const prompt = await openPrompt({ run, known, settings: turn.settings }, deps, retry)
+  const openedPrompt = await retry(() => store.prompts.open(organizationId, conversationId))
+  const history = acquireHistory({ run, openedPrompt, targets: turn.settings.targets }, deps)
+  const nextSeq = (events.at(-1)?.seq ?? 0) + 1
+  const journal = openJournal({ run, fence, turn, nextSeq, store, stream, clock, stop, cached: history })
+  const tools = await loadTurnTools(turn, openedPrompt?.agent, scope)
+  const prompt = await openPrompt({ run, openedPrompt, settings: turn.settings }, deps, retry)
   return {
     run,
     journal,
@@ -61,9 +61,9 @@ export async function openTurn({ run, events }: Claim, deps: EngineDeps, stop: S
   }
 }
 
-type OpenTurnDeps = { run: Run; deps: EngineDeps; stop: Stop; retry: StoreRetry }
+type TurnScope = { run: Run; deps: EngineDeps; stop: Stop; retry: StoreRetry }
 
-function openStream({ run, deps, stop, retry }: OpenTurnDeps): Promise<RunStream | 'fenced'> {
+function openStream({ run, deps, stop, retry }: TurnScope): Promise<RunStream | 'fenced'> {
   const { id, fence, chunkBound: bound } = run
   const raiseBound = () => retry(() => deps.store.runs.raiseChunkBound(id, fence))
   return retry(() => deps.streams.open(id, { fence, bound, raiseBound, signal: stop.left }))
@@ -75,7 +75,7 @@ type TurnTools = { registry: ToolRegistry; allowed: string[]; specs: ToolSpec[] 
 async function loadTurnTools(
   { settings: { clientTools = [] } }: Turn,
   agent: Agent | undefined,
-  { run, deps, retry }: OpenTurnDeps,
+  { run, deps, retry }: TurnScope,
 ): Promise<TurnTools> {
   const own = await agentTools(agent, {
     tools: deps.tools,
@@ -91,7 +91,7 @@ async function loadTurnTools(
   return { registry, allowed, specs }
 }
 
-function newTurnMessages({ run, deps, retry }: OpenTurnDeps): TurnMessages {
+function newTurnMessages({ run, deps, retry }: TurnScope): TurnMessages {
   const { messages } = deps.store
   return {
     context: (id) => retry(() => messages.context(id)),
@@ -102,11 +102,9 @@ function newTurnMessages({ run, deps, retry }: OpenTurnDeps): TurnMessages {
   }
 }
 
-type ModelCallerParts = { stream: RunStream; tools: TurnTools; prompt: TurnPrompt }
-
 function newModelCaller(
-  { stream, tools, prompt }: ModelCallerParts,
-  { run, deps, stop, retry }: OpenTurnDeps,
+  { stream, tools, prompt }: { stream: RunStream; tools: TurnTools; prompt: TurnPrompt },
+  { run, deps, stop, retry }: TurnScope,
 ): ModelCaller {
   const { store, models, credentials, clock, randomness, digest } = deps
   return {
@@ -128,8 +126,8 @@ function newModelCaller(
 }
 
 function newCallContext(
-  { stream, tools }: Omit<ModelCallerParts, 'prompt'>,
-  { run, deps, stop }: OpenTurnDeps,
+  { stream, tools }: { stream: RunStream; tools: TurnTools },
+  { run, deps, stop }: TurnScope,
 ): OpenedTurn['callContext'] {
   const { spill, clock, digest } = deps
   return {

@@ -6,22 +6,22 @@ import type { Tool, ToolRegistry } from '../ports/tool.ts'
 
 type ResolveCallsOptions = {
   tools: ToolRegistry
-  /** Names of the agent's tools. */
+  /** Names of the tools that the model may call. */
   allowed: readonly string[]
   digest: Digest
   newCallId: () => string
-  /** Why a tool may not follow these calls of the same answer; absent without tool rules. */
+  /** Why the tool rules forbid a tool after these calls of the same answer; absent without tool rules. */
   constraint?(tool: string, before: readonly string[]): string | undefined
 }
 
 /**
- * Turns the model's raw calls into calls that carry their approval requirement. Calls that can never run (unknown tool,
+ * Resolves the model's raw calls: effects, approval requirement, digest. Calls that can never run (unknown tool,
  * unreadable or invalid arguments) are refused here, before any call starts, with a text for the model.
  */
 export function resolveCalls(raw: readonly RawCall[], options: ResolveCallsOptions): ToolCall[] {
   const taken = new Set<string>()
   const before: string[] = []
-  return withoutEchoes(raw.filter(Boolean)).map((call) => {
+  return withoutDuplicates(raw.filter(Boolean)).map((call) => {
     // Some servers repeat or omit ids; every call needs its own outcome.
     const callId = call.callId && !taken.has(call.callId) ? call.callId : options.newCallId()
     taken.add(callId)
@@ -31,16 +31,16 @@ export function resolveCalls(raw: readonly RawCall[], options: ResolveCallsOptio
   })
 }
 
-/** Some servers start a call twice or send it twice: the same id, tool and arguments is the same call. */
-function withoutEchoes(raw: readonly RawCall[]): RawCall[] {
-  const isEcho = (one: RawCall, other: RawCall) =>
+/** Some servers send a call twice, or start it twice: calls with the same id, tool and arguments are one call. */
+function withoutDuplicates(raw: readonly RawCall[]): RawCall[] {
+  const isDuplicate = (one: RawCall, other: RawCall) =>
     one.callId !== '' &&
     one.callId === other.callId &&
     one.tool === other.tool &&
     (one.json === '' || one.json === other.json)
   return raw.filter((call, index) => {
-    const isOpenedAgain = call.json === '' && raw.slice(index + 1).some((later) => isEcho(call, later))
-    return !isOpenedAgain && !raw.slice(0, index).some((earlier) => isEcho(call, earlier) && earlier.json !== '')
+    const isStartedAgain = call.json === '' && raw.slice(index + 1).some((later) => isDuplicate(call, later))
+    return !isStartedAgain && !raw.slice(0, index).some((earlier) => isDuplicate(call, earlier) && earlier.json !== '')
   })
 }
 
@@ -60,9 +60,9 @@ function resolveCall(raw: RawCall, options: ResolveCallsOptions & { before: read
   const { effects } = tool
   // With tool rules the order matters, so calls run sequentially.
   const parallel = tool.parallel && !constraint
-  const because = tool.asksFor?.(base.input)
-  const needsApproval = tool.needsApproval || because !== undefined
-  const guard = because === undefined ? { needsApproval } : { needsApproval, askedBecause: because }
+  const reason = tool.approvalReason?.(base.input)
+  const needsApproval = tool.needsApproval || reason !== undefined
+  const guard = reason === undefined ? { needsApproval } : { needsApproval, askedBecause: reason }
   return { ...base, ...guard, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
 }
 

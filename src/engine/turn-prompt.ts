@@ -12,15 +12,15 @@ export type TurnPrompt = {
   refresh(): Promise<void>
 }
 
-type OpenPromptOptions = { run: Run; known: OpenedPrompt | undefined; settings: Turn['settings'] }
+type OpenPromptOptions = { run: Run; openedPrompt: OpenedPrompt | undefined; settings: Turn['settings'] }
 
 export async function openPrompt(
-  { run, known, settings: { system, addendum } }: OpenPromptOptions,
+  { run, openedPrompt, settings: { system, addendum } }: OpenPromptOptions,
   deps: Pick<EngineDeps, 'store' | 'clock'>,
   retry: StoreRetry,
 ): Promise<TurnPrompt> {
   const whole = (prompt: string) => (addendum === undefined ? prompt : `${prompt}\n\n${addendum}`)
-  let text = whole(system ?? (known ? await retry(() => promptFrom(known.system, run, deps)) : ''))
+  let text = whole(system ?? (openedPrompt ? await retry(() => promptFrom(openedPrompt.system, run, deps)) : ''))
   return {
     get text() {
       return text

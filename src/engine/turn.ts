@@ -28,7 +28,6 @@ export type TurnControl = {
   notify(): void
   /** Stops without ending the run. Tools get `toolGraceMs` to finish first. */
   leave(toolGraceMs: number): void
-  readonly seen: number
 }
 
 type RunningTurn = { control: TurnControl; result: Promise<TurnResult> }
@@ -40,9 +39,6 @@ export function startTurn(claim: Claim, deps: EngineDeps): RunningTurn {
   const control: TurnControl = {
     notify: () => void lookForCancel(claim.run, shared.journal, { deps, stop }),
     leave: stop.leave,
-    get seen() {
-      return shared.journal?.seen ?? claim.run.nextSeq
-    },
   }
   const result = runTurn(claim, deps, { stop, shared }).finally(stop.dispose)
   return { control, result }
@@ -234,7 +230,7 @@ async function lookForCancel(
   { deps, stop }: { deps: EngineDeps; stop: Stop },
 ): Promise<void> {
   try {
-    const news = await deps.store.events.read(run.id, (journal?.seen ?? run.nextSeq) - 1)
+    const news = await deps.store.events.read(run.id, (journal?.nextSeq ?? run.nextSeq) - 1)
     const cancel = news.find(({ event }) => event.type === 'cancel-requested')?.event
     if (cancel?.type === 'cancel-requested') stop.abort(cancel.cause === 'time-limit' ? 'time-limit' : 'cancel')
   } catch (fault) {
@@ -255,7 +251,7 @@ async function enforceTimeLimit(
   const append = {
     runId: run.id,
     commitId: randomness.uuid(),
-    seen: journal.seen,
+    seen: journal.nextSeq,
     intents: [],
     writer: { type: 'guest', phases: ['running'] } as const,
     facts: [{ event, at: clock.now(), changes: [] }],

@@ -16,27 +16,30 @@ type TextEmbedderDeps = {
 }
 
 type TextEmbedder = {
-  /** Embeds waiting texts until none is left that can be embedded now. */
+  /** Embeds waiting texts that can be embedded now, up to a limit per call. */
   work(signal: AbortSignal): Promise<void>
 }
 
 const PAGE = 64
 const MAX_PAGES = 20
-/** Of one text: models accept about 8,000 tokens, and the beginning says what it is about. */
+/** Longer texts are cut: models accept about 8,000 tokens, and the beginning says what a text is about. */
 const MAX_CHARACTERS = 16_000
-/** The second try after a refusal, for scripts in which one character is a token or two. */
+/** Length for the retry after a refusal, for scripts in which one character is a token or two. */
 const RETRY_CHARACTERS = 3_000
-/** Interval for dropping vectors of models no longer in use, and for finding texts committed out of order. */
-const REVIEW_EVERY_MS = 10 * 60_000
+/** How often vectors of unused models are dropped, and texts committed out of order are found. */
+const REVIEW_INTERVAL_MS = 10 * 60_000
 const FIRST_BACKOFF_MS = 5_000
 const MAX_BACKOFF_MS = 10 * 60_000
 
 /** The provider refuses the text itself, so a retry would not help. */
-const TEXT_FAILURES: ReadonlySet<FailureKind> = new Set([
-  ...(['context-overflow', 'payload-too-large', 'invalid-request', 'content-refused'] as const),
+const TEXT_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'context-overflow',
+  'payload-too-large',
+  'invalid-request',
+  'content-refused',
 ])
 
-/** Computes the vectors of texts in the background: keyword search finds the texts from their commit on. */
+/** Computes the vectors of texts in the background; until then keyword search finds them. */
 export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbedderDeps): TextEmbedder {
   const backoffs = new Map<string, { until: number; backoffMs: number }>()
   let doneUpTo = 0
@@ -65,7 +68,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
       if (wanted && handleOf(wanted) !== model) await vectors.drop(agentId, model)
     }
     doneUpTo = 0
-    reviewAt = clock.now() + REVIEW_EVERY_MS
+    reviewAt = clock.now() + REVIEW_INTERVAL_MS
   }
 
   async function byTarget(waiting: WaitingText[]) {

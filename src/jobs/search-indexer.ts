@@ -4,11 +4,11 @@ import type { JobDeps, RunningJob } from './job.ts'
 import { newSingleFlight } from './single-flight.ts'
 
 const TICK_MS = 2_000
-/** A short command ends before the work starts. */
+/** So that a short command ends before the work starts. */
 const TICKS_BEFORE_FIRST = 2
-/** Rarely, because a search indexes what it needs itself; even more rarely while turns run. */
+/** Rarely, because a search indexes what it needs; more rarely while turns run. */
 const INDEXING_TICKS = { idle: 5, busy: 30 }
-/** The length of one piece of indexing, and of the pause after it. */
+/** Duration of one slice of indexing, and of the pause after it. */
 const INDEXING_MS = 50
 
 /** Indexes messages and embeds messages and passages while little else runs. */

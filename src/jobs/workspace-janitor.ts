@@ -8,7 +8,7 @@ import { newWakeUps } from './wake-conversations.ts'
 const TICK_MS = 1_000
 /** Rarely: a sweep cleans up after crashes, and it resets the sleep timer of the workspaces it inspects. */
 const TICKS_BETWEEN_SWEEPS = 600
-/** A short command ends before the first sweep. */
+/** So that a short command ends before the first sweep. */
 const TICKS_BEFORE_FIRST_SWEEP = 2
 
 /**
@@ -27,12 +27,12 @@ export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDe
     event(event, runId) {
       if (event.type !== 'turn-ended' || event.stopReason !== 'cancelled') return
       cancelled.add(runId)
-      flight.run(ENDING, endCancelled)
+      flight.run(END_PROCESSES, endCancelled)
     },
   })
   const stopTicking = deps.clock.every(TICK_MS, () => {
-    flight.run('waking conversations', wakeUps.look)
-    if (cancelled.size > 0) flight.run(ENDING, endCancelled)
+    flight.run('waking conversations', wakeUps.followNew)
+    if (cancelled.size > 0) flight.run(END_PROCESSES, endCancelled)
     if (ticks % TICKS_BETWEEN_SWEEPS === 0) flight.run('sweeping workspaces', sweep)
     ticks += 1
   })
@@ -45,11 +45,11 @@ export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDe
   }
 
   async function sweep(): Promise<void> {
-    const staying = await removeOrphanedWorkspaces({ store: deps.store, workspaces, unknownWorkspaces })
-    await eachOf(staying, (id) => endFinishedProcesses(id, { deps, workspaces }))
+    const existing = await removeOrphanedWorkspaces({ store: deps.store, workspaces, unknownWorkspaces })
+    await eachOf(existing, (id) => endFinishedProcesses(id, { deps, workspaces }))
   }
 
-  /** One failure does not stop the others. */
+  /** One failure does not stop the others; the first is thrown at the end. */
   async function eachOf<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
     const faults: unknown[] = []
     for (const one of list) {
@@ -69,4 +69,4 @@ export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDe
   }
 }
 
-const ENDING = 'ending the processes of a cancelled run'
+const END_PROCESSES = 'ending the processes of a cancelled run'

@@ -13,10 +13,10 @@ export function withCommitListeners(
   const observedEvents: Store['events'] = {
     ...events,
     async append(append) {
-      const began = clock.now()
+      const startedAt = clock.now()
       const result = await events.append(append)
       if (result.type !== 'appended' || listeners.size === 0) return result
-      const tookMs = clock.now() - began
+      const tookMs = clock.now() - startedAt
       const committed = result.intentsKept ? [...append.facts, ...append.intents] : append.facts
       for (const listener of listeners) {
         listener.committed?.(tookMs)

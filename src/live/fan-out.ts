@@ -1,7 +1,7 @@
 import type { NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 
-/** Chunks a subscriber may be behind before it is dropped; it can resume after the last number it saw. */
+/** Chunks that may be queued for a subscriber; with more it is dropped, and can resume after the last number it saw. */
 export const MAX_READER_BACKLOG = 2_000
 
 export type Reader = {
@@ -10,6 +10,7 @@ export type Reader = {
   advance(number: number): void
   /** True once if the store is ahead of this reader; reading clears the flag. */
   consumeStale(): boolean
+  /** Whether it was dropped because its queue was full. */
   isBehind(): boolean
   /** Resolves when chunks are queued, the store is ahead or the reader is dropped; at once if so already. */
   ready(signal: AbortSignal): Promise<void>
@@ -21,34 +22,35 @@ export type FanOut = {
   isWatched(runId?: RunId): boolean
   watched(): Iterable<RunId>
   publish(runId: RunId, chunks: readonly NumberedChunk[]): void
-  /** The store has chunks up to `last`: subscribers that have fewer read the store. True if there is one. */
+  /** The store has chunks up to `last`: subscribers with fewer are woken to read it. True if there are any. */
   noteHead(runId: RunId, last: number): boolean
   subscribe(runId: RunId): Reader
 }
 
+/** The publishing side of a reader. */
 type Receiver = { receive(chunks: readonly NumberedChunk[]): void; noteHead(last: number): boolean }
 
 /** Fan-out inside this process; subscribers in other processes read the store. A slow one does not slow down others. */
 export function newFanOut(): FanOut {
-  const readers = new Map<RunId, Set<Receiver>>()
+  const receiversOf = new Map<RunId, Set<Receiver>>()
   return {
-    isWatched: (runId) => (runId ? readers.has(runId) : readers.size > 0),
-    watched: () => readers.keys(),
+    isWatched: (runId) => (runId ? receiversOf.has(runId) : receiversOf.size > 0),
+    watched: () => receiversOf.keys(),
     publish(runId, chunks) {
-      for (const reader of readers.get(runId) ?? []) reader.receive(chunks)
+      for (const receiver of receiversOf.get(runId) ?? []) receiver.receive(chunks)
     },
     noteHead(runId, last) {
-      let isNew = false
-      for (const reader of readers.get(runId) ?? []) isNew = reader.noteHead(last) || isNew
-      return isNew
+      let isAnyStale = false
+      for (const receiver of receiversOf.get(runId) ?? []) isAnyStale = receiver.noteHead(last) || isAnyStale
+      return isAnyStale
     },
     subscribe(runId) {
       const { receiver, reader } = newReader(() => {
         receivers.delete(receiver)
-        if (receivers.size === 0 && readers.get(runId) === receivers) readers.delete(runId)
+        if (receivers.size === 0 && receiversOf.get(runId) === receivers) receiversOf.delete(runId)
       })
-      const receivers = readers.get(runId) ?? new Set()
-      readers.set(runId, receivers.add(receiver))
+      const receivers = receiversOf.get(runId) ?? new Set()
+      receiversOf.set(runId, receivers.add(receiver))
       return reader
     },
   }
@@ -60,7 +62,7 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
   let isBehind = false
   let isStale = false
   let wake: (() => void) | undefined
-  // The abort listener is added once and not with every wait: there is one wait for each chunk.
+  // The abort listener is added once: there is one wait for each chunk.
   let listenedSignal: AbortSignal | undefined
   const onAbort = () => wake?.()
   const receiver: Receiver = {

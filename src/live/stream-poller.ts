@@ -5,21 +5,24 @@ import { StorageError } from '../ports/storage-error.ts'
 import type { FanOut } from './fan-out.ts'
 
 const TICK_MS = 100
-/** Poll intervals in ticks: a stream that another process writes, while it moves; a quiet one; one written here. */
+/** Poll interval of a stream that grows, in ticks. */
 const MOVING_TICKS = 1
+/** The longest interval of a stream that does not grow. */
 const QUIET_TICKS = 4
+/** The interval of a stream that this process writes. */
 const LOCAL_TICKS = 20
 
 export type StreamPoller = {
   /** Starts polling; it stops by itself when no stream has subscribers. */
   start(): void
-  /** This process wrote the stream and its subscribers have the chunks: it is polled rarely. */
+  /** This process writes the stream and publishes its chunks, so it is polled rarely. */
   markLocal(runId: RunId): void
 }
 
+/** `wait` and `due` are in ticks, `last` is the last chunk number. */
 type PollPlan = { wait: number; due: number; last: number }
 
-/** Polls for chunks of other processes, once per run for all its subscribers: idle subscribers cost almost nothing. */
+/** Polls for chunks of other processes, once per run for all its subscribers. */
 export function newStreamPoller(options: {
   fanOut: FanOut
   chunks: Pick<ChunkStore, 'head'>

@@ -14,19 +14,21 @@ import { watchStream } from './watch-stream.ts'
 const UNWATCHED_DELAY_MS = 250
 const RETRY_MS = 250
 const TAIL_PAGE = 500
-/** A watched delta is written alone unless another one was written within this time: bursts share a write. */
+/** A watched delta is written at once unless another was written within this time: bursts share a write. */
 const BURST_MS = 1
-/** Streams removed in one write: takes milliseconds. Removing months of streams at once would block the heartbeat. */
+/** Streams removed in one write, so that pruning months of streams does not block the heartbeat. */
 const PRUNE_SLICE = 50
 const PRUNE_PAUSE_MS = 20
 
 type StreamWriter = RunStreamOptions & {
   runId: RunId
-  /** The last number the store assigned, and the last it will assign once all written chunks are stored. */
+  /** The last number that the store assigned. */
   last: number
+  /** The last number it will assign once the buffered chunks are stored. */
   written: number
+  /** After a loss: numbers up to this may have been assigned, so new ones start above it. */
   floor: number
-  /** Whether the store has the head of the stream. Only a stream without a former writer starts without one. */
+  /** Whether the store has the head of the stream; false only at the start of a stream without a former writer. */
   isBegun: boolean
   state: 'open' | 'ended' | 'fenced'
 }
@@ -59,43 +61,43 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   let nextFlush: Promise<void> | undefined
   let isScheduled = false
   let isClosing = false
-  let wroteAtOnce = Number.NEGATIVE_INFINITY
+  let wroteAtOnceAt = Number.NEGATIVE_INFINITY
 
-  function write(writer: StreamWriter, written: readonly Chunk[], event: number) {
-    if (writer.state !== 'open' || written.length === 0) return
-    if (event === 0 && fanOut.isWatched(writer.runId) && writeAtOnce(writer, written)) return
-    const gathered = gather(writer)
-    for (const chunk of written) {
-      gathered.chunks.push({ event, body: encodeChunk(chunk), chunk })
+  function write(writer: StreamWriter, added: readonly Chunk[], event: number) {
+    if (writer.state !== 'open' || added.length === 0) return
+    if (event === 0 && fanOut.isWatched(writer.runId) && writeAtOnce(writer, added)) return
+    const buffered = pendingOf(writer)
+    for (const chunk of added) {
+      buffered.chunks.push({ event, body: encodeChunk(chunk), chunk })
       writer.written++
       if (chunk.message_type === 'done') {
-        gathered.ended = true
+        buffered.ended = true
         writer.state = 'ended'
       }
     }
-    flushInTime(gathered)
+    scheduleFlush(buffered)
   }
 
   /** For a watched stream: writes a single delta synchronously and publishes it without waiting for a shared write. */
-  function writeAtOnce(writer: StreamWriter, written: readonly Chunk[]): boolean {
+  function writeAtOnce(writer: StreamWriter, added: readonly Chunk[]): boolean {
     const { runId, fence, last, floor, bound } = writer
     const now = clock.monotonic()
-    if (!chunks.appendSync || now - wroteAtOnce < BURST_MS || flushing || pending.has(writer)) return false
-    if (!writer.isBegun || last < floor || last + written.length > bound || !written.every(isDeltaChunk)) return false
-    wroteAtOnce = now
-    const pieces = written.map((chunk) => ({ event: 0, body: encodeChunk(chunk) }))
+    if (!chunks.appendSync || now - wroteAtOnceAt < BURST_MS || flushing || pending.has(writer)) return false
+    if (!writer.isBegun || last < floor || last + added.length > bound || !added.every(isDeltaChunk)) return false
+    wroteAtOnceAt = now
+    const encoded = added.map((chunk) => ({ event: 0, body: encodeChunk(chunk) }))
     try {
-      if (!chunks.appendSync({ runId, fence, last, chunks: pieces })) return false
+      if (!chunks.appendSync({ runId, fence, last, chunks: encoded })) return false
     } catch (fault) {
-      // The buffered path meets the same fault and can retry.
+      // The buffered write meets the same fault and retries.
       if (fault instanceof StorageError) return false
       throw fault
     }
-    writer.last += written.length
+    writer.last += added.length
     writer.written = writer.last
     publish(
       writer,
-      written.map((chunk, index): NumberedChunk => ({ number: last + 1 + index, event: 0, chunk })),
+      added.map((chunk, index): NumberedChunk => ({ number: last + 1 + index, event: 0, chunk })),
     )
     return true
   }
@@ -105,15 +107,15 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     poller.markLocal(runId)
   }
 
-  function gather(writer: StreamWriter): PendingChunks {
-    const gathered = pending.get(writer) ?? { writer, chunks: [], ended: false, isDue: false }
-    pending.set(writer, gathered)
-    return gathered
+  function pendingOf(writer: StreamWriter): PendingChunks {
+    const buffered = pending.get(writer) ?? { writer, chunks: [], ended: false, isDue: false }
+    pending.set(writer, buffered)
+    return buffered
   }
 
-  function flushInTime(gathered: PendingChunks) {
-    if (!fanOut.isWatched(gathered.writer.runId)) return flushLater()
-    gathered.isDue = true
+  function scheduleFlush(buffered: PendingChunks) {
+    if (!fanOut.isWatched(buffered.writer.runId)) return flushLater()
+    buffered.isDue = true
     flushSoon()
   }
 
@@ -122,18 +124,18 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     isScheduled = true
     void clock.sleep(UNWATCHED_DELAY_MS).then(() => {
       isScheduled = false
-      flushAll().catch((fault) => report(fault, 'chunk log'))
+      flushAll().catch((fault) => report(fault, 'writing the chunk log'))
     })
   }
 
   function flushAll(): Promise<void> {
-    for (const gathered of pending.values()) gathered.isDue = true
+    for (const buffered of pending.values()) buffered.isDue = true
     return flushDue()
   }
 
   /** Not awaited; a turn that waits for its chunks meets the same fault in `settle`. */
   function flushSoon() {
-    flushDue().catch((fault) => report(fault, 'chunk log'))
+    flushDue().catch((fault) => report(fault, 'writing the chunk log'))
   }
 
   /** One write at a time; chunks that arrive meanwhile, or in the same tick, share the next one. */
@@ -143,7 +145,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       while (flushing) await flushing
       nextFlush = undefined
       // Other chunks stay buffered: one row for a long text costs less than ten for its parts.
-      const batch = [...pending.values()].filter((gathered) => gathered.isDue)
+      const batch = [...pending.values()].filter((buffered) => buffered.isDue)
       if (batch.length === 0) return
       for (const { writer } of batch) pending.delete(writer)
       flushing = writeBatch(batch).finally(() => {
@@ -155,24 +157,24 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   }
 
   async function writeBatch(batch: PendingChunks[]): Promise<void> {
-    for (const { writer, chunks: gathered } of batch) await makeRoom(writer, gathered.length)
-    const appends = batch.map(({ writer, chunks: gathered, ended }): ChunkAppend => {
+    for (const { writer, chunks: buffered } of batch) await makeRoom(writer, buffered.length)
+    const appends = batch.map(({ writer, chunks: buffered, ended }): ChunkAppend => {
       const { runId, fence, last, floor, isBegun } = writer
-      return { runId, fence, last, floor, isFirst: !isBegun, chunks: gathered, ended, at: clock.now() }
+      return { runId, fence, last, floor, isFirst: !isBegun, chunks: buffered, ended, at: clock.now() }
     })
     const firsts = await appendWithRetry(appends)
-    for (const [index, { writer, chunks: gathered }] of batch.entries()) {
+    for (const [index, { writer, chunks: buffered }] of batch.entries()) {
       const first = firsts[index]!
       if (typeof first !== 'number') {
         writer.state = first === 'ended' ? 'ended' : 'fenced'
         continue
       }
       writer.isBegun = true
-      writer.last = first + gathered.length - 1
+      writer.last = first + buffered.length - 1
       if (!fanOut.isWatched(writer.runId)) continue
       publish(
         writer,
-        gathered.map(({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk })),
+        buffered.map(({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk })),
       )
     }
   }
@@ -212,8 +214,8 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     const floor = mayHaveLost ? options.bound : 0
     const isBegun = head !== EMPTY_HEAD
     const writer: StreamWriter = { ...options, runId, last, written: Math.max(last, floor), floor, isBegun, state }
-    // The head shares the next write, soon enough for a subscriber in another process.
-    if (!isBegun) flushInTime(gather(writer))
+    // The head waits for the next write, soon enough for a subscriber in another process.
+    if (!isBegun) scheduleFlush(pendingOf(writer))
     const partial = last > 0 && !ended ? await partialText(chunks, runId, last) : undefined
     const found: FoundStream = {
       last,
@@ -224,17 +226,17 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     }
     return {
       found,
-      write: (written, event) => write(writer, written, event),
+      write: (added, event) => write(writer, added, event),
       async settle() {
         if (!fanOut.isWatched(runId)) return writer.written
-        const gathered = pending.get(writer)
-        if (gathered) gathered.isDue = true
-        if (gathered || flushing) await untilAborted(flushDue(), options.signal)
+        const buffered = pending.get(writer)
+        if (buffered) buffered.isDue = true
+        if (buffered || flushing) await untilAborted(flushDue(), options.signal)
         return writer.last
       },
       async begin() {
         while (!writer.isBegun && writer.state !== 'fenced' && !options.signal?.aborted) {
-          if (!flushing || pending.has(writer)) gather(writer).isDue = true
+          if (!flushing || pending.has(writer)) pendingOf(writer).isDue = true
           await untilAborted(flushDue(), options.signal)
         }
       },
@@ -245,7 +247,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     open,
     watch(runId, options) {
       // Chunks buffered while there was no subscriber are due now.
-      flushAll().catch((fault) => report(fault, 'chunk log'))
+      flushAll().catch((fault) => report(fault, 'writing the chunk log'))
       return watchStream(runId, { ...options, chunks, clock, fanOut, poller })
     },
     unended: async (limit) => (await chunks.unended(limit)).filter((runId) => !isPending(runId)),
@@ -254,7 +256,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     },
     async close() {
       isClosing = true
-      await flushAll().catch((fault) => report(fault, 'chunk log'))
+      await flushAll().catch((fault) => report(fault, 'writing the chunk log'))
     },
     async isGone({ id, createdAt, completedAt = createdAt }) {
       return completedAt < clock.now() - keptMs && (await chunks.head(id)) === undefined
@@ -277,10 +279,12 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
 /** The head of a stream that cannot have been written before. */
 const EMPTY_HEAD: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
 
-const isDeltaChunk = ({ message_type }: Chunk): boolean =>
-  message_type === 'assistant_message' || message_type === 'reasoning_message'
+type DeltaChunk = Extract<Chunk, { message_type: 'assistant_message' | 'reasoning_message' }>
 
-/** A turn has about a hundred deltas and few other chunks: deltas are encoded by hand, for a third of the cost. */
+const isDeltaChunk = (chunk: Chunk): chunk is DeltaChunk =>
+  chunk.message_type === 'assistant_message' || chunk.message_type === 'reasoning_message'
+
+/** Most chunks are text deltas: they are encoded by hand, for a third of the cost. */
 function encodeChunk(chunk: Chunk): string {
   if (chunk.message_type !== 'assistant_message') return JSON.stringify(chunk)
   return `{"message_type":"assistant_message","id":"${chunk.id}","content":${JSON.stringify(chunk.content)}}`
@@ -293,8 +297,7 @@ async function partialText(chunks: ChunkStore, runId: RunId, last: number): Prom
     const page = await chunks.read(runId, Math.max(0, before - TAIL_PAGE), Math.min(TAIL_PAGE, before))
     for (const { event, body } of page.reverse()) {
       const chunk = event === 0 ? (JSON.parse(body) as Chunk) : undefined
-      const isDelta = chunk?.message_type === 'assistant_message' || chunk?.message_type === 'reasoning_message'
-      if (!isDelta || (found && found.id !== chunk.id)) return found
+      if (!chunk || !isDeltaChunk(chunk) || (found && found.id !== chunk.id)) return found
       found ??= { id: chunk.id, text: '', reasoning: '' }
       if (chunk.message_type === 'assistant_message') found.text = chunk.content + found.text
       else found.reasoning = chunk.reasoning + found.reasoning

@@ -8,7 +8,7 @@ import type { StreamPoller } from './stream-poller.ts'
 
 const PAGE = 500
 /** Interval and maximum number of checks for a stream that does not exist yet. */
-const MISSING_MS = 100
+const MISSING_CHECK_MS = 100
 const MAX_MISSING_CHECKS = 10
 
 type WatchStreamDeps = StreamWatchOptions & { chunks: ChunkStore; clock: Clock; fanOut: FanOut; poller: StreamPoller }
@@ -23,7 +23,7 @@ export async function* watchStream(
   poller.start()
   let last = after
   let missing = 0
-  // Live chunks are enough only after all stored chunks before them have been replayed.
+  // True once every stored chunk is replayed: from then on live chunks are enough.
   let isJoined = false
   try {
     while (!signal.aborted) {
@@ -42,7 +42,6 @@ export async function* watchStream(
         await reader.ready(signal)
         continue
       }
-      // The reader has everything and the stream has ended.
       const head = await chunks.head(runId)
       if (head?.ended && head.last <= last) return 'done'
       missing = head ? 0 : missing + 1
@@ -51,7 +50,7 @@ export async function* watchStream(
         await whenMissing()
         missing = 0
       } else if (!head) await readyOrTimeout(reader, clock, signal)
-      // Chunks written between the replay and this check arrive only by another replay.
+      // Chunks written between the replay and this check need another replay.
       else isJoined = head.last <= last
     }
     return 'stopped'
@@ -63,7 +62,7 @@ export async function* watchStream(
 async function readyOrTimeout(reader: Reader, clock: Clock, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const either = AbortSignal.any([signal, over.signal])
-  await Promise.race([reader.ready(either), clock.sleep(MISSING_MS, either)])
+  await Promise.race([reader.ready(either), clock.sleep(MISSING_CHECK_MS, either)])
   over.abort('over')
 }
 

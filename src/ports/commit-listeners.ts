@@ -12,6 +12,6 @@ export type CommitListener = {
 export type CommitListeners = {
   /** Returns the function that ends the subscription. */
   listen(listener: CommitListener): () => void
-  /** Count of runs taken over since the process started, because most takeovers precede the first listener. */
+  /** Runs taken over since the process started. A count, because most takeovers precede the first listener. */
   takeovers(): Readonly<Record<'worker-lost' | 'handed-back', number>>
 }

@@ -2,10 +2,10 @@ import type { Cooldown, Credential, CredentialId, OAuthDetails } from '../core/c
 import type { OrganizationId } from '../core/id.ts'
 import type { ModelNotes } from '../core/target.ts'
 
-/** Ciphertext of a SecretBox, with the credential's id as its context. */
+/** Encrypted by `SecretBox`, bound to the credential's id. */
 export type SealedSecret = { secret: string; refreshToken?: string }
 
-/** `refreshingBy`: the claim to refresh it that was not released yet; it may have expired. */
+/** `refreshingBy`: id of the last refresh claim that was not released; it may have expired. */
 export type StoredCredential = Credential & { sealed: SealedSecret; refreshingBy?: string }
 
 /** A new secret for the credential at `generation`. It also revives a dead credential. */
@@ -58,7 +58,7 @@ export type CredentialStore = {
   reseal(id: CredentialId, from: SealedSecret, to: SealedSecret): Promise<boolean>
 }
 
-/** Cooldown rows: events write them (set-cooldown, clear-cooldown), operators list and clear them. */
+/** Cooldowns: turns set and clear them in commits, operators list and clear them. */
 export type CooldownStore = {
   /** Cooldowns that end after `at`, earliest end first. */
   list(organizationId: OrganizationId, at: number): Promise<Cooldown[]>

@@ -29,13 +29,13 @@ export type ListedModel = { model: string; price?: Price } & ModelFacts
 
 export type ModelList = { type: 'models'; models: ListedModel[] } | { type: 'failure'; failure: Failure }
 
-/** Source of a context window size. Sizes learned from failures are in the store. */
+/** `windowFrom`: the source of the context window size. Sizes learned from failures are in the store. */
 export type KnownFacts = ModelFacts & { windowFrom?: 'config' | 'table' }
 
 export type ProviderDirectory = {
   /** Providers with an address, vendors first. */
   list(): readonly ProviderEntry[]
-  /** Vendors without an address, and the variable that would set one. */
+  /** Vendors without an address, and the variable that sets one. */
   unaddressed(): readonly { name: string; label: string; baseUrlVariable: string }[]
   /** Providers with a device login; not all of them have an address. */
   loginNames(): readonly string[]

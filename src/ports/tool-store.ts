@@ -7,7 +7,7 @@ export type StoredToolStore = {
   /** The existing tools with these names. */
   named(organizationId: OrganizationId, names: readonly string[]): Promise<StoredTool[]>
   all(organizationId: OrganizationId): Promise<StoredTool[]>
-  /** A rename is applied to every agent that has the tool. */
+  /** Also renames it in every agent that has it. */
   update(
     organizationId: OrganizationId,
     id: ToolId,

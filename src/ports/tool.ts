@@ -52,7 +52,7 @@ export type Tool = {
    * with validated input, when the answer is recorded; the result must depend on the input alone. Agent settings can
    * require approval for every call of a tool; they cannot switch this off.
    */
-  asksFor?(input: Json): string | undefined
+  approvalReason?(input: Json): string | undefined
   /** Maximum characters of output for the model; longer output is saved to a file. */
   outputLimit: number
   timeoutMs: number

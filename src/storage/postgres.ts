@@ -44,7 +44,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const notifications = newPostgresNotifications({
     url,
     clock,
-    isOurs: (processId) => processId === writer.processId(),
+    isOwnBackend: (processId) => processId === writer.processId(),
   })
   const commits = groupCommit({
     transact: writer.transact,

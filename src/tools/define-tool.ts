@@ -5,11 +5,11 @@ import type { Tool, ToolAnswer, ToolContext, Verification } from '../ports/tool.
 type Defaulted = 'effects' | 'parallel' | 'needsApproval' | 'outputLimit' | 'timeoutMs'
 
 /** `Input` is the type of the schema: the registry validates the input before the tool runs. */
-type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'asksFor'> &
+type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'approvalReason'> &
   Partial<Pick<Tool, Defaulted>> & {
     run(input: Input, context: ToolContext): Promise<ToolAnswer>
     verify?(input: Input, context: ToolContext): Promise<Verification>
-    asksFor?(input: Input): string | undefined
+    approvalReason?(input: Input): string | undefined
   }
 
 /** Defaults for a tool that declares nothing: the safest choice. */
@@ -23,8 +23,8 @@ const DEFAULTS: Pick<Tool, Defaulted> = {
 
 /** A complete tool that never throws: an exception becomes an error answer, or `unknown` in a verification. */
 export function defineTool<Input = Json>(definition: ToolDefinition<Input>): Tool {
-  const { run, verify, asksFor, ...declared } = definition
-  const asking = asksFor ? { asksFor: (input: Json) => asksFor(input as Input) } : {}
+  const { run, verify, approvalReason, ...declared } = definition
+  const asking = approvalReason ? { approvalReason: (input: Json) => approvalReason(input as Input) } : {}
   const tool: Tool = { ...DEFAULTS, ...declared, ...asking, run: catchRunErrors(declared.name, run) }
   if (tool.effects === 'verifiable' && !verify) throw new Error(`${tool.name} is verifiable but has no verify`)
   return verify ? { ...tool, verify: catchVerifyErrors(verify) } : tool

@@ -289,5 +289,5 @@ test('a stdio server gives an error that says what is missing', async (t) => {
   const { server, call } = await openMcpClientFixture(t, [])
   const answer = await call(server({ type: 'stdio', command: 'node', args: [] }), 'any')
   assert.equal(answer.status, 'error')
-  assert.match(answer.output, /sandbox.*Nothing happened/)
+  assert.match(answer.output, /sandbox.*did not run/)
 })

@@ -16,7 +16,7 @@ import { UNRESTRICTED_FETCH } from './fixture-outbound.ts'
 export type McpClientFixture = {
   mcp: Mcp
   remote: McpTestServer
-  server(place?: McpTransport, secrets?: McpSecrets): McpServer
+  server(transport?: McpTransport, secrets?: McpSecrets): McpServer
   call(server: McpServer, tool: string, request?: McpCallOptions): ReturnType<Mcp['call']>
 }
 
@@ -48,13 +48,13 @@ export async function openMcpClientFixture(
   return {
     mcp,
     remote,
-    server(place = addressOf(remote, 'streamable_http'), secrets) {
+    server(transport = addressOf(remote, 'streamable_http'), secrets) {
       const id: McpServerId = `mcp_server-${randomUUID()}`
       const server: McpServer = {
         id,
         organizationId: DEFAULT_ORGANIZATION,
         name: 'tools',
-        place,
+        transport,
         revision: 1,
         createdAt: 0,
         updatedAt: 0,

@@ -31,7 +31,7 @@ test('after key rotation the new key opens the secrets of MCP servers, and the o
     revision: 1,
     createdAt: 0,
     updatedAt: 0,
-    place: { type: 'sse', url: 'http://127.0.0.1:9/sse' },
+    transport: { type: 'sse', url: 'http://127.0.0.1:9/sse' },
     contact: { state: 'reached', at: 0 },
     sealed: client().seal(secrets, id),
   }

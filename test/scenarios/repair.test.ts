@@ -143,7 +143,11 @@ test('a completed run whose row says running is repaired to completed and does n
     `update runs set status = 'running', stop_reason = null, completed_at = null, lease_owner = 'worker-gone'
       where id = '${second.id}'`,
   )
-  await assertRepaired(fixture, ['I12', 'I5'], /status was "running", is "completed".*is held by no worker/)
+  await assertRepaired(
+    fixture,
+    ['I12', 'I5'],
+    /status was "running", is "completed".*lease_owner was "worker-gone", is nothing/,
+  )
   const asked = fixture.requests.length
   await fixture.restart()
   assert.equal((await fixture.wait(second.id)).status, 'completed')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Draft, newDraft, takePart } from '../../src/core/answer.ts'
+import { addPart, type Draft, newDraft } from '../../src/core/answer.ts'
 import type { FailureKind } from '../../src/core/failure.ts'
 import { DIALECTS, textOf } from '../../src/core/message.ts'
 import { classify, classifyTransport } from '../../src/providers/classify/classify.ts'
@@ -27,7 +27,7 @@ async function draftOf(context: TestContext, protocol: ModelProtocol, answer: An
     tools: [],
   }
   const draft = newDraft()
-  for await (const part of provider.stream(request, { signal: AbortSignal.timeout(20_000) })) takePart(draft, part)
+  for await (const part of provider.stream(request, { signal: AbortSignal.timeout(20_000) })) addPart(draft, part)
   assert.equal(simulator.requests[0]?.protocol, protocol)
   return draft
 }

@@ -12,7 +12,7 @@ const newServer = (name: string, more: Partial<McpServer> = {}): McpServer => ({
   organizationId: ORGANIZATION,
   name,
   revision: 1,
-  place: { type: 'streamable_http', url: 'http://127.0.0.1:1/mcp', authHeader: 'x-key' },
+  transport: { type: 'streamable_http', url: 'http://127.0.0.1:1/mcp', authHeader: 'x-key' },
   contact: { state: 'reached', at: AT },
   createdAt: AT,
   updatedAt: AT,

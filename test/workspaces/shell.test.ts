@@ -209,7 +209,7 @@ test('a command whose sandbox is killed is reported as lost, and does not run ag
   await fixture.wait(runId)
   const [outcome, ...more] = outcomesIn(await fixture.events(runId))
   assert.deepEqual([outcome?.status, more], ['error', []])
-  assert.match(outcome?.output ?? '', /it was lost: the sandbox or the machine ended under it/)
+  assert.match(outcome?.output ?? '', /it was lost: the sandbox or the machine stopped while it ran/)
   const effects = await (await workspace()).files.read('effects')
   assert.equal(effects.type === 'done' && effects.text.trim(), 'ran')
 })

@@ -17,7 +17,7 @@ test('a background command that ends wakes its conversation with a new turn, onc
   assert.equal(runs, 2)
   assert.equal(news.length, 1)
   assert.match(news[0]!, /^The background process \S+ \(until .*\) ended after \d+ s: exit code 3\./)
-  assert.match(news[0]!, /no instruction to anybody:\n<output>\nthe end\n<\/output>$/)
+  assert.match(news[0]!, /data, not instructions\):\n<output>\nthe end\n<\/output>$/)
 })
 
 test('a server that dies between the wake-up and the removal of the watch wakes the conversation once', {

@@ -35,7 +35,7 @@ export const fencing: Invariant<RunTrace> = {
       const { fence } = event
       if (fence > trace.run.fence) return `fence ${fence} is above the run's, ${trace.run.fence}`
       if (fence < lowest) return `fence ${fence} is below ${lowest}: a stale worker wrote`
-      // The store rejects writes of a dead worker: from here on only its successors write.
+      // The store rejects writes of a dead worker: only higher fences may follow.
       lowest = event.type === 'worker-lost' ? fence + 1 : fence
       return undefined
     })
@@ -50,13 +50,13 @@ export const legalTransitions: Invariant<RunTrace> = {
   promise: 'nothing is hidden',
   check(trace) {
     const { run } = trace
-    const mustExplain = isSettled(run) || run.waiting
+    const hasStopped = isSettled(run) || run.waiting
     const hasError = run.error !== undefined
     return [
       ...pathFaults(trace),
       ...afterEnd(trace),
-      ...(mustExplain && run.stopReason === undefined ? ['it ended without a stop reason'] : []),
-      ...(mustExplain && run.completedAt === undefined ? ['it ended without completed_at'] : []),
+      ...(hasStopped && run.stopReason === undefined ? ['it stopped without a stop reason'] : []),
+      ...(hasStopped && run.completedAt === undefined ? ['it stopped without completed_at'] : []),
       ...(run.status === 'failed' && !hasError ? ['it failed without an error'] : []),
       ...(run.status !== 'failed' && hasError ? [`it has an error but is ${run.status}`] : []),
       ...(run.fence > 0 || run.status === 'created' || run.status === 'cancelled'
@@ -81,13 +81,13 @@ export const noZombie: Invariant<RunTrace> = {
 export const recoveryProgress: Invariant<RunTrace> = {
   id: 'I14',
   name: 'recovery progress',
-  sentence: `A run that killed ${POISON_DEATHS} workers at one step ends with worker_lost and does nothing else; no other run ends so.`,
+  sentence: `A run that killed ${POISON_DEATHS} workers at one step ends with worker_lost and does nothing else; no other run ends with it.`,
   promise: 'nothing is stuck',
   check(trace) {
     const { final } = trace
     // A poisoned run stays poisoned: denying its open calls must not count as a successful step.
     let isPoisoned = false
-    const went = faultsByEvent(trace, (event, before) => {
+    const continued = faultsByEvent(trace, (event, before) => {
       isPoisoned ||= before.deaths >= POISON_DEATHS
       return isPoisoned && PROGRESS_EVENTS.includes(event.type) ? 'it continued after too many deaths' : undefined
     })
@@ -97,7 +97,7 @@ export const recoveryProgress: Invariant<RunTrace> = {
     const hidesDeaths =
       isPoisoned && final.ended && !final.cancel && final.fault === undefined && error !== 'worker_lost'
     return [
-      ...went,
+      ...continued,
       ...(hidesDeaths ? [`its workers died too often, but it ended with ${final.ended?.stopReason}`] : []),
       ...(error === 'worker_lost' && !isPoisoned
         ? [`it ended with worker_lost after only ${final.deaths} deaths`]
@@ -106,7 +106,7 @@ export const recoveryProgress: Invariant<RunTrace> = {
   },
 }
 
-/** Events that only a turn that continues writes. */
+/** Events that mean the turn went on. */
 const PROGRESS_EVENTS: readonly EventType[] = ['tool-started', 'answer-received', 'attempt-failed']
 
 export const turnIsolation: Invariant<RunTrace> = {
@@ -124,8 +124,8 @@ export const turnIsolation: Invariant<RunTrace> = {
       if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
       const ladder = LADDER[event.failure.kind]
       const next = event.nextTarget ?? event.target + 1
-      const isChainOver = event.remedy === 'next-target' && next >= targetsFor(event, before.settings).length
-      if (isChainOver) return 'there is no next target'
+      const isPastLastTarget = event.remedy === 'next-target' && next >= targetsFor(event, before.settings).length
+      if (isPastLastTarget) return 'there is no next target'
       if (count(spentWithCredential(state, event.credentialId), event.remedy) >= count(ladder, event.remedy))
         return `${event.remedy} was used up for ${event.failure.kind}`
       return undefined
@@ -161,7 +161,7 @@ const targetsFor = ({ purpose }: { purpose?: Purpose }, settings: RunSettings): 
 
 const count = (remedies: readonly Remedy[], wanted: Remedy) => remedies.filter((remedy) => remedy === wanted).length
 
-/** The states of the log, followed by the state of the row. */
+/** Checks the path of phases: those of the log, then the phase of the row. */
 function pathFaults({ run, moments }: RunTrace): string[] {
   const path: RunPhase[] = run.fence > 0 ? ['created', 'running'] : ['created']
   for (const { event } of moments) {

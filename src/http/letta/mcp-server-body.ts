@@ -68,38 +68,38 @@ export const serverChangeBody = z.object({ server_name: serverName.nullish(), co
 
 export function newServerFrom({ server_name, config }: z.output<typeof newServerBody>): NewMcpServer {
   if (config.mcp_server_type === 'stdio') {
-    const place: McpTransport = { type: 'stdio', command: config.command, args: config.args }
-    return { name: server_name, place, secrets: config.env ? { env: config.env } : {} }
+    const transport: McpTransport = { type: 'stdio', command: config.command, args: config.args }
+    return { name: server_name, transport, secrets: config.env ? { env: config.env } : {} }
   }
   const { server_url, auth_header, auth_token, custom_headers } = config
   return {
     name: server_name,
-    place: { type: config.mcp_server_type, url: server_url, ...defined({ authHeader: auth_header || undefined }) },
+    transport: { type: config.mcp_server_type, url: server_url, ...defined({ authHeader: auth_header || undefined }) },
     secrets: defined({ token: auth_token || undefined, headers: custom_headers ?? undefined }),
   }
 }
 
 export function serverChangeFrom(
   { server_name, config }: z.output<typeof serverChangeBody>,
-  { place }: ShownMcpServer,
+  { transport }: ShownMcpServer,
 ): McpServerChange {
   return defined({
     name: server_name || undefined,
-    place: config ? changedPlace(config, place) : undefined,
-    secrets: config ? changedSecrets(config, place.type) : undefined,
+    transport: config ? changedTransport(config, transport) : undefined,
+    secrets: config ? changedSecrets(config, transport.type) : undefined,
   })
 }
 
 type ChangedConfig = z.output<typeof changedConfig>
 
 /** A changed type is passed on, and the verb rejects it. */
-function changedPlace(config: ChangedConfig, place: McpTransport): McpTransport {
-  const type = config.mcp_server_type ?? place.type
+function changedTransport(config: ChangedConfig, transport: McpTransport): McpTransport {
+  const type = config.mcp_server_type ?? transport.type
   if (type === 'stdio') {
-    const before = place.type === 'stdio' ? place : { command: '', args: [] }
+    const before = transport.type === 'stdio' ? transport : { command: '', args: [] }
     return { type, command: config.command ?? before.command, args: config.args ?? before.args }
   }
-  const before = place.type === 'stdio' ? { url: config.server_url ?? '' } : place
+  const before = transport.type === 'stdio' ? { url: config.server_url ?? '' } : transport
   const { authHeader, ...rest } = { authHeader: undefined, ...before }
   const header = config.auth_header === undefined ? authHeader : (config.auth_header ?? undefined)
   return { ...rest, type, url: config.server_url ?? before.url, ...defined({ authHeader: header || undefined }) }

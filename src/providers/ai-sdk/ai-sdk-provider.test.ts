@@ -11,7 +11,7 @@ import {
   LoadAPIKeyError,
 } from '@ai-sdk/provider'
 import { createGateway } from 'ai'
-import { type Draft, newDraft, type Part, takePart } from '../../core/answer.ts'
+import { addPart, type Draft, newDraft, type Part } from '../../core/answer.ts'
 import type { AssistantBody, MessageBody } from '../../core/message.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { Refusal } from '../wire/dialect.ts'
@@ -64,7 +64,7 @@ async function partsOf(model: LanguageModelV3, change: Partial<ModelRequest> = {
 
 async function draftOf(model: LanguageModelV3): Promise<Draft> {
   const draft = newDraft()
-  for (const part of await partsOf(model)) takePart(draft, part)
+  for (const part of await partsOf(model)) addPart(draft, part)
   return draft
 }
 
@@ -126,7 +126,7 @@ test('metadata of a model is sent back on the same parts, and signatures of othe
     ]),
   )
   const draft = newDraft()
-  for (const part of parts) takePart(draft, part)
+  for (const part of parts) addPart(draft, part)
   const foreign = { type: 'reasoning', text: 'Other', signature: 'c2ln', origin: 'anthropic' } as const
   const answer: AssistantBody = {
     role: 'assistant',

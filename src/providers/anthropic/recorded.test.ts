@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { type Draft, newDraft, takePart } from '../../core/answer.ts'
+import { addPart, type Draft, newDraft } from '../../core/answer.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { newWireProvider } from '../wire/wire-provider.ts'
 import { anthropicMessages } from './messages.ts'
@@ -84,7 +84,7 @@ async function draftFrom(baseUrl: string): Promise<Draft> {
     classifyTransport: (error) => ({ kind: 'unreachable', detail: String(error) }),
   })
   const draft = newDraft()
-  for await (const part of provider.stream(request, { signal: AbortSignal.timeout(10_000) })) takePart(draft, part)
+  for await (const part of provider.stream(request, { signal: AbortSignal.timeout(10_000) })) addPart(draft, part)
   return draft
 }
 

@@ -2,7 +2,7 @@ import type { Phrase } from './phrase.ts'
 import { OUT_OF_MEMORY, RATES, TRANSIENT } from './word-lists.ts'
 
 /** Failures of the server or the network; some of these texts look like a context overflow. */
-export const TROUBLE: readonly Phrase[] = [
+export const SERVER_PHRASES: readonly Phrase[] = [
   { kind: 'server-error', any: OUT_OF_MEMORY },
   {
     kind: 'timeout',
@@ -43,7 +43,8 @@ export const TROUBLE: readonly Phrase[] = [
   },
 ]
 
-export const ACCOUNTS: readonly Phrase[] = [
+/** What the account may not do now: policy, quota, rate, capacity. */
+export const ACCOUNT_PHRASES: readonly Phrase[] = [
   {
     kind: 'policy-blocked',
     any: [
@@ -92,7 +93,7 @@ export const ACCOUNTS: readonly Phrase[] = [
     any: ['rate-limited upstream', 'rate limited upstream', 'error from provider', 'upstream rate limit'],
   },
   { kind: 'upstream-rate-limited', onlyStatus: 429, having: 'upstream' },
-  // A daily quota with a stated reset is a wait; without one it is exhausted.
+  // A daily quota with a stated reset time is a rate limit; without one it is exhausted.
   { kind: 'rate-limited', onlyStatus: 429, having: 'reset' },
   { kind: 'quota-exhausted', statuses: [429], all: ['limit: 0', ['free_tier', 'free tier']] },
   {
@@ -188,7 +189,8 @@ export const ACCOUNTS: readonly Phrase[] = [
   },
 ]
 
-export const NAMES: readonly Phrase[] = [
+/** Unknown models and rejected keys. Last, because the words are common. */
+export const MODEL_AND_KEY_PHRASES: readonly Phrase[] = [
   {
     kind: 'model-unknown',
     statuses: [400, 403, 404, 410, 422],

@@ -1,8 +1,8 @@
 import type { Phrase } from './phrase.ts'
 import { OUT_OF_MEMORY, RATES } from './word-lists.ts'
 
-/** Rejections of one part of the request, which a remedy drops, shrinks or rewrites. Unambiguous, hence first. */
-export const REPAIRABLE: readonly Phrase[] = [
+/** Rejections of one part of the request, mostly with a remedy that changes it. Unambiguous, hence first. */
+export const REPAIRABLE_PHRASES: readonly Phrase[] = [
   {
     kind: 'signature-rejected',
     all: ['thinking', ['signature', 'cannot be modified', 'must remain as they were', 'must remain exactly']],
@@ -139,7 +139,8 @@ const CONTEXT = [
   'n_ctx',
 ]
 
-export const SIZES: readonly Phrase[] = [
+/** Requests that are too large or too frequent. */
+export const SIZE_PHRASES: readonly Phrase[] = [
   {
     kind: 'rate-limited',
     statuses: [400, 403, 5],
@@ -205,7 +206,7 @@ export const SIZES: readonly Phrase[] = [
     ],
     none: [...RATES, ...OUT_OF_MEMORY],
   },
-  // "Request too large" also means more than a whole minute's quota: only a smaller request helps, not a wait.
+  // Also a request above the quota of a whole minute: only a smaller one helps, not a wait.
   {
     kind: 'payload-too-large',
     any: ['entity too large', 'payload too large', 'body too large', 'request too large', 'payload size exceeds'],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { CredentialId } from '../../core/credential.ts'
 
-/** A variable that may hold keys of a provider. `read` runs on every use: a changed key file takes effect at once. */
+/** A variable that may hold keys of a provider. Every use calls `read`, so a changed key file takes effect at once. */
 export type EnvironmentSource = { provider: string; variable: string; read(): string | undefined }
 
 export type EnvironmentKey = { id: CredentialId; provider: string; variable: string; secret: string }
@@ -26,7 +26,7 @@ export function readEnvironmentKeys(sources: readonly EnvironmentSource[]): Envi
 
 export type KeyVariable = { provider: string; variable: string }
 
-/** Each variable, or the file that `<VARIABLE>_FILE` names. An unreadable file is reported once and gives no key. */
+/** Reads each variable or else the file that `<VARIABLE>_FILE` names. An unreadable file is reported once, as no key. */
 export function environmentSources(
   environment: Readonly<Record<string, string | undefined>>,
   variables: readonly KeyVariable[],

@@ -9,13 +9,13 @@ export type EmbeddingWire = {
   path(model: string): string
   body(request: EmbeddingRequest): object
   /** In the order of the texts; undefined if the response has no vectors. */
-  vectorsIn(answer: unknown): unknown[] | undefined
+  vectorsIn(response: unknown): unknown[] | undefined
 }
 
 export const fieldOf = (value: unknown, name: string): unknown =>
   value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined
 
-/** `count` lists of numbers of equal length; undefined if the response has anything else. */
+/** The vectors, if they are `count` lists of numbers of equal length. */
 export function readVectors(found: unknown[] | undefined, count: number): number[][] | undefined {
   if (found?.length !== count) return undefined
   const first = found[0]

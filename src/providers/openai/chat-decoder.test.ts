@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newDraft, type Part, takePart } from '../../core/answer.ts'
+import { addPart, newDraft, type Part } from '../../core/answer.ts'
 import { defined } from '../../core/defined.ts'
 import { newChatDecoder } from './chat-decoder.ts'
 
@@ -32,7 +32,7 @@ const called = (index: number | undefined, id: string | undefined, name: string 
 
 function callsOf(parts: Part[]): [string, string, string][] {
   const draft = newDraft()
-  for (const part of parts) takePart(draft, part)
+  for (const part of parts) addPart(draft, part)
   return draft.calls.map(({ callId, tool, json }) => [callId, tool, json])
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newDraft, type Part, takePart } from '../../core/answer.ts'
+import { addPart, newDraft, type Part } from '../../core/answer.ts'
 import { defined } from '../../core/defined.ts'
 import { RESPONSES_STREAMS } from './recorded/responses-streams.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
@@ -33,7 +33,7 @@ function failureOf(parts: Part[]) {
 
 test('reasoning has its summaries, and encrypted reasoning has its id', () => {
   const draft = newDraft()
-  for (const part of decode(...recorded('reasoning with a summary in two parts, then text'))) takePart(draft, part)
+  for (const part of decode(...recorded('reasoning with a summary in two parts, then text'))) addPart(draft, part)
   assert.deepEqual(
     draft.content.map((part) => ('text' in part ? [part.type, part.text] : part)),
     [

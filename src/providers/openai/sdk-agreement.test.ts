@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import OpenAI from 'openai'
-import { type Draft, newDraft, takePart } from '../../core/answer.ts'
+import { addPart, type Draft, newDraft } from '../../core/answer.ts'
 import { textOf } from '../../core/message.ts'
 import type { WireDialect } from '../wire/dialect.ts'
 import { CHUNKED_HEAD, chunked, LAST_CHUNK, openLoopback } from '../wire/testing/loopback.ts'
@@ -44,7 +44,7 @@ async function ourReading(dialect: WireDialect, baseUrl: string): Promise<Readin
   })
   const request = { model: 'gpt-5', system: '', messages: [], tools: [] }
   const draft: Draft = newDraft()
-  for await (const part of provider.stream(request, { signal: new AbortController().signal })) takePart(draft, part)
+  for await (const part of provider.stream(request, { signal: new AbortController().signal })) addPart(draft, part)
   assert.equal(draft.failure, undefined)
   return {
     text: textOf(draft.content),

@@ -7,7 +7,7 @@ import { LONG_STORY } from './long-story.ts'
 import type { Reply } from './reply.ts'
 import { findTimeZone } from './time-zone.ts'
 
-/** Rules that contain a free sentence come first: "remember to count to ten" is about remembering. */
+/** The first match wins. Rules that quote free text come first: "remember to count to ten" is about remembering. */
 const RULES: FriendlyRule[] = [
   {
     pattern: /^think (?:hard |carefully )?about (.+)$/,

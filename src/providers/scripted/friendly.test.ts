@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Draft, faultOf, newDraft, takePart } from '../../core/answer.ts'
+import { addPart, answerFailure, type Draft, newDraft } from '../../core/answer.ts'
 import type { FailureKind } from '../../core/failure.ts'
 import type { Json } from '../../core/json.ts'
 import { type MessageBody, textOf } from '../../core/message.ts'
@@ -26,7 +26,7 @@ const user = (text: string): MessageBody => ({ role: 'user', content: [{ type: '
 async function hear(messages: MessageBody[], having = tools, model = 'friendly'): Promise<Draft> {
   const draft = newDraft()
   const request = { model, system: '', messages, tools: having }
-  for await (const part of provider.stream(request, { signal: new AbortController().signal })) takePart(draft, part)
+  for await (const part of provider.stream(request, { signal: new AbortController().signal })) addPart(draft, part)
   return draft
 }
 
@@ -71,7 +71,7 @@ for (const [sentence, tool, input] of requests)
     )
     assert.deepEqual(inputs, [input])
     assert.equal(registry.inputFault(registry.find(tool)!, inputs[0]!), undefined)
-    assert.equal(faultOf(draft), undefined)
+    assert.equal(answerFailure(draft), undefined)
   })
 
 const rolls: [string, number, number][] = [
@@ -138,7 +138,7 @@ for (const sentence of ['help', 'hello', 'Hi!', '', 'what is the meaning of life
   test(`"${sentence}" is answered with the list of things to try`, async () => {
     const draft = await hear([user(sentence)])
     assert.match(textOf(draft.content), /roll two dice/)
-    assert.equal(faultOf(draft), undefined)
+    assert.equal(answerFailure(draft), undefined)
   })
 
 test('every sentence of the introduction that is in quotes works', async () => {
@@ -174,7 +174,7 @@ async function commentAfter(tool: string, ...outcomes: Omit<ToolOutcome, 'callId
     { role: 'tool', outcomes: results },
   ])
   assert.deepEqual(draft.calls, [])
-  assert.equal(faultOf(draft), undefined)
+  assert.equal(answerFailure(draft), undefined)
   return textOf(draft.content)
 }
 

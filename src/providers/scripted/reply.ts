@@ -1,4 +1,4 @@
-import { faultOf, newDraft, type Part, takePart } from '../../core/answer.ts'
+import { addPart, answerFailure, newDraft, type Part } from '../../core/answer.ts'
 import type { Finish, Usage } from '../../core/event.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { Json } from '../../core/json.ts'
@@ -61,8 +61,8 @@ export function isFailing(reply: Reply): boolean {
   const known = failingReplies.get(reply)
   if (known !== undefined) return known
   const draft = newDraft()
-  for (const part of partsOf(reply, { promptTokens: 0, newCallId: (index) => `call-${index}` })) takePart(draft, part)
-  const fails = faultOf(draft) !== undefined
+  for (const part of partsOf(reply, { promptTokens: 0, newCallId: (index) => `call-${index}` })) addPart(draft, part)
+  const fails = answerFailure(draft) !== undefined
   failingReplies.set(reply, fails)
   return fails
 }

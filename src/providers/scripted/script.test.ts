@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Draft, newDraft, type Part, takePart } from '../../core/answer.ts'
+import { addPart, type Draft, newDraft, type Part } from '../../core/answer.ts'
 import type { Failure } from '../../core/failure.ts'
 import { type MessageBody, textOf } from '../../core/message.ts'
 import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
@@ -27,7 +27,7 @@ async function partsFrom(provider: ModelProvider, modelRequest: ModelRequest, si
 
 async function draftFrom(provider: ModelProvider, modelRequest: ModelRequest): Promise<Draft> {
   const draft = newDraft()
-  for (const part of await partsFrom(provider, modelRequest)) takePart(draft, part)
+  for (const part of await partsFrom(provider, modelRequest)) addPart(draft, part)
   return draft
 }
 

@@ -42,14 +42,14 @@ export async function exportAgent(
   context: ServiceContext,
 ): Promise<ExportedAgent> {
   const { store } = context.deps
-  const [blocks, tools, tags, prompt, view] = await Promise.all([
+  const [blocks, tools, tags, prompt, modelContext] = await Promise.all([
     blocksOf(agent, context),
     toolsOf(agent, context),
     store.tags.ofAgents(context.organizationId, [agent.id]),
     promptOf(conversation.id, context),
     store.messages.context(conversation.id),
   ])
-  const { end, contextStart } = forkPoint(view, conversation.contextStart)
+  const { end, contextStart } = forkPoint(modelContext, conversation.contextStart)
   const messages = await allMessages(conversation, end, context)
   const passages = await allPassages(agent, context)
   return { agent, blocks, tools, tags: tags.get(agent.id) ?? [], prompt, messages, contextStart, passages }
@@ -69,17 +69,13 @@ async function allPassages(agent: Agent, context: ServiceContext): Promise<Passa
   const passages: Passage[] = []
   for (;;) {
     const last = passages.at(-1)?.id
-    const page = await listPassages(
-      agent,
-      { limit: PAGE, order: 'asc', ...defined({ after: last || undefined }) },
-      context,
-    )
+    const page = await listPassages(agent, { limit: PAGE, order: 'asc', ...defined({ after: last }) }, context)
     passages.push(...page)
     if (page.length < PAGE) return passages
   }
 }
 
-/** An agent of an agent file, translated to our types. */
+/** One agent of an agent file. */
 export type AgentImport = {
   name: string
   system: string
@@ -87,9 +83,9 @@ export type AgentImport = {
   settings: AgentSettings
   blocks: NewBlock[]
   tags: string[]
-  /** By name, in order. */
+  /** Names, in order. */
   tools: string[]
-  /** The tools whose source is in the file. */
+  /** Tools whose source code is in the file. */
   sources: NewTool[]
   messages: { body: MessageBody; createdAt?: number }[]
   /** Index of the first message that the model sees. */
@@ -99,7 +95,7 @@ export type AgentImport = {
 }
 
 type ImportAgentsOptions = {
-  /** For a tool whose name exists on this server. */
+  /** What to do with a tool whose name exists on this server. */
   sameTool: 'replace' | 'keep'
 }
 
@@ -109,10 +105,10 @@ export async function importAgents(
   { sameTool }: ImportAgentsOptions,
   context: ServiceContext,
 ): Promise<AgentId[]> {
-  const made: NewAgent[] = []
-  for (const imported of imports) made.push(await toNewAgent(imported, { sameTool }, context))
-  await context.deps.store.agents.createAll(made)
-  return made.map(({ agent }) => agent.id)
+  const agents: NewAgent[] = []
+  for (const imported of imports) agents.push(await toNewAgent(imported, { sameTool }, context))
+  await context.deps.store.agents.createAll(agents)
+  return agents.map(({ agent }) => agent.id)
 }
 
 async function toNewAgent(
@@ -131,7 +127,7 @@ async function toNewAgent(
   const isAvailable = (tool: string) => found.has(tool) || fromFile.has(tool)
   const missingTools = imported.tools.filter((tool) => !isAvailable(tool))
   const id = `agent-${randomness.uuid()}` as const
-  const bare: Agent = {
+  const withoutSecrets: Agent = {
     id,
     organizationId: context.organizationId,
     name,
@@ -146,7 +142,7 @@ async function toNewAgent(
     createdAt: now,
     updatedAt: now,
   }
-  const agent = withSecrets(bare, sealSecrets(id, imported.secrets, context))
+  const agent = withSecrets(withoutSecrets, sealSecrets(id, imported.secrets, context))
   const messages = imported.messages.map(
     ({ body, createdAt }): NewMessage => ({
       id: `message-${randomness.uuid()}`,
@@ -197,7 +193,7 @@ async function toolsToStore(
   )
   return tools.filter(({ name }) => {
     const known = existing.find((tool) => tool.name === name)
-    // A file cannot replace built-in tools and tools of MCP servers.
+    // A file cannot replace built-in tools or tools of MCP servers.
     return !known || (known.toolType === 'custom' && !known.mcp && sameTool === 'replace')
   })
 }

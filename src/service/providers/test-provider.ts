@@ -1,4 +1,4 @@
-import { newDraft, takePart } from '../../core/answer.ts'
+import { addPart, newDraft } from '../../core/answer.ts'
 import type { CredentialId } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
 import type { Usage } from '../../core/event.ts'
@@ -80,7 +80,7 @@ async function sendTestRequest(
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello in one short sentence.' }] }],
   }
   const draft = newDraft()
-  for await (const part of client.stream(request, { signal, ...defined({ grant }) })) takePart(draft, part)
+  for await (const part of client.stream(request, { signal, ...defined({ grant }) })) addPart(draft, part)
   if (signal.aborted) throw new Problem('unavailable', 'The test was stopped.')
   if (draft.failure) return failedOutcome(draft.failure, client)
   if (!draft.finish) return failedOutcome(CUT_OFF, client)

@@ -19,19 +19,19 @@ export type StoreReport = {
 
 type StoreNotice = { where: string; detail: string }
 
-/** How long a run may be without a live worker while an engine can take it over: a heartbeat and some margin. */
+/** Time for a running engine to take over a run without a live worker: a heartbeat and some margin. */
 const RECOVERY_MS = 5_000
 /** Time between the commit that ends a run and the end of its stream. */
 const STREAM_END_MS = 250
 const UNENDED_PAGE = 1_000
 
 /**
- * Checks every invariant that can be checked from the outside, on a store that may be in use. It reads pages, each a
- * snapshot; a violation that spans pages is confirmed by a second read before it is reported.
+ * Checks every invariant of stored data, on a store that may be in use. It reads pages, each a snapshot; a violation
+ * that spans pages is reported only if a second read confirms it.
  */
 export async function checkStore(context: ServiceContext): Promise<StoreReport> {
   const report: StoreReport = { runs: 0, conversations: 0, messages: 0, violations: [], notices: [] }
-  // Keeps only what other runs may contradict, so that a large store is checked in little memory.
+  // Keeps only what other runs may contradict, to bound memory.
   const links = newRunLinks()
   const unheld: Run[] = []
   const workers = await context.snapshot.liveWorkers()
@@ -58,17 +58,17 @@ export async function checkStore(context: ServiceContext): Promise<StoreReport> 
   return report
 }
 
-/** Runs that have ended while their stream has not, also after a wait. */
+/** Ended runs whose stream has not ended, even after a wait. */
 async function findUnendedStreams({ deps: { store, streams, clock } }: ServiceContext): Promise<RunId[]> {
-  const endless: RunId[] = []
+  const candidates: RunId[] = []
   for (const id of await streams.unended(UNENDED_PAGE)) {
     const run = await store.runs.getAnywhere(id)
-    if (run && isOver(run)) endless.push(id)
+    if (run && isOver(run)) candidates.push(id)
   }
-  if (endless.length === 0) return []
+  if (candidates.length === 0) return []
   await clock.sleep(STREAM_END_MS)
   const still = new Set(await streams.unended(UNENDED_PAGE))
-  return endless.filter((id) => still.has(id))
+  return candidates.filter((id) => still.has(id))
 }
 
 const isHeld = ({ leaseOwner }: Run, workers: ReadonlySet<string>): boolean =>
@@ -100,13 +100,13 @@ type UnfinishedRuns = { unheld: Run[]; unended: RunId[] }
 type UnfinishedCheck = { report: StoreReport; context: ServiceContext; hasEngine: boolean }
 
 /** Runs of a dead worker are not lost: another worker takes them over, within seconds if one is running. */
-async function checkUnfinished({ unheld, unended }: UnfinishedRuns, judgment: UnfinishedCheck): Promise<void> {
-  const { report, context, hasEngine } = judgment
+async function checkUnfinished({ unheld, unended }: UnfinishedRuns, check: UnfinishedCheck): Promise<void> {
+  const { report, context, hasEngine } = check
   if (unheld.length + unended.length > 0 && hasEngine) await context.deps.clock.sleep(RECOVERY_MS)
-  await checkUnheld(unheld, judgment)
+  await checkUnheld(unheld, check)
   const still = new Set(unended.length > 0 ? await context.deps.streams.unended(UNENDED_PAGE) : [])
   for (const where of unended.filter((id) => still.has(id))) {
-    if (hasEngine) addViolation(oneTerminal, { where, detail: 'the run is over and its stream is not' }, report)
+    if (hasEngine) addViolation(oneTerminal, { where, detail: 'the run has ended, but its stream has not' }, report)
     else
       report.notices.push({
         where,
@@ -136,5 +136,5 @@ const addViolation = <Subject>(
 
 const takeoverDetail = (hasEngine: boolean): string =>
   hasEngine
-    ? 'its worker died; another worker will take it over, apart from other runs'
-    : 'its worker is gone; it continues when a server starts'
+    ? 'its worker died; another worker will take it over in quarantine'
+    : 'its worker died; it continues when a server starts'

@@ -64,7 +64,7 @@ async function repairRow(record: RunRecord, { deps: { store } }: ServiceContext)
   const plan = planRowRepair(record)
   if (!plan || !(await isSafeRepair(record, plan, store.messages))) return []
   if (!(await store.repairs.rewriteRun(record.run, plan))) return []
-  return [{ where: record.run.id, did: `${plan.faults.join('; ')}: the row was rebuilt from its log` }]
+  return [{ where: record.run.id, did: `${plan.differences.join('; ')}: the row was rebuilt from its log` }]
 }
 
 /** A run must not be revived after later runs have added messages: its results would be in the wrong position. */

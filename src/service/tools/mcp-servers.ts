@@ -18,12 +18,12 @@ import type { Mcp, McpListing } from '../../ports/mcp.ts'
 import type { PlanTools } from '../../ports/mcp-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
-export type NewMcpServer = { name: string; place: McpTransport; secrets: McpSecrets }
+export type NewMcpServer = { name: string; transport: McpTransport; secrets: McpSecrets }
 
 /** Absent fields stay unchanged. A secret that is null is removed. */
 export type McpServerChange = {
   name?: string
-  place?: McpTransport
+  transport?: McpTransport
   secrets?: { [Key in keyof McpSecrets]?: McpSecrets[Key] | null }
 }
 
@@ -34,11 +34,11 @@ type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
 
 /** A server that cannot be reached is stored too: `contact` has the failure, and a refresh tries again. */
 export async function createMcpServer(
-  { name, place, secrets }: NewMcpServer,
+  { name, transport, secrets }: NewMcpServer,
   context: ServiceContext,
 ): Promise<ShownMcpServer> {
   const { mcp } = context.deps
-  refuseAddress(place, context)
+  refuseAddress(transport, context)
   refuseMasked(secrets)
   const { store, clock, randomness } = context.deps
   const id: McpServerId = `mcp_server-${randomness.uuid()}`
@@ -47,7 +47,7 @@ export async function createMcpServer(
     id,
     organizationId: context.organizationId,
     name: requireName(name),
-    place,
+    transport,
     ...defined({ sealed: isEmpty(secrets) ? undefined : mcp.seal(secrets, id) }),
     contact: WAITS_FOR_SANDBOX,
     revision: 1,
@@ -57,7 +57,7 @@ export async function createMcpServer(
   // Checked before the request to the server, so that a taken name is refused without a wait.
   if ((await store.mcpServers.list(context.organizationId)).some((one) => one.name === server.name))
     throw nameTaken(name)
-  const found = place.type === 'stdio' ? undefined : await mcp.list(server)
+  const found = transport.type === 'stdio' ? undefined : await mcp.list(server)
   const looked = { ...server, contact: found ? contactOf(found, context) : WAITS_FOR_SANDBOX }
   const plan = found?.type === 'listed' ? planOf(server, found, context) : undefined
   if ((await store.mcpServers.create(looked, plan)) === 'name-taken') throw nameTaken(name)
@@ -80,23 +80,23 @@ export async function updateMcpServer(
 ): Promise<ShownMcpServer> {
   const { mcp } = context.deps
   const now = context.deps.clock.now()
-  if (change.place) refuseAddress(change.place, context)
+  if (change.transport) refuseAddress(change.transport, context)
   const updated = await context.deps.store.mcpServers.update(context.organizationId, id, (before) => {
-    const place = change.place ?? before.place
-    if (place.type !== before.place.type)
+    const transport = change.transport ?? before.transport
+    if (transport.type !== before.transport.type)
       throw new Problem(
         'invalid',
-        `The type of ${before.name} (${before.place.type}) cannot be changed. Create another MCP server instead.`,
+        `The type of ${before.name} (${before.transport.type}) cannot be changed. Create another MCP server instead.`,
       )
     const { sealed: _, ...rest } = before
     const secrets = change.secrets ? changedSecrets(before, change.secrets, mcp) : undefined
     const sealed = secrets ? (isEmpty(secrets) ? undefined : mcp.seal(secrets, id)) : before.sealed
-    const contact = change.place || change.secrets ? contactAfter(place) : before.contact
+    const contact = change.transport || change.secrets ? contactAfter(transport) : before.contact
     const name = change.name === undefined ? before.name : requireName(change.name)
     return {
       ...rest,
       name,
-      place,
+      transport,
       contact,
       revision: before.revision + 1,
       updatedAt: now,
@@ -123,7 +123,7 @@ export type McpRefreshResult =
 export async function refreshMcpServer(id: McpServerId, context: ServiceContext): Promise<McpRefreshResult> {
   const { mcp } = context.deps
   const server = await requireServer(id, context)
-  if (server.place.type === 'stdio') return { type: 'waits-for-sandbox' }
+  if (server.transport.type === 'stdio') return { type: 'waits-for-sandbox' }
   const found = await mcp.list(server)
   const plan = found.type === 'listed' ? { plan: planOf(server, found, context) } : {}
   const at = context.deps.clock.now()
@@ -211,14 +211,15 @@ const toShownServer = (server: McpServer, mcp: Mcp): ShownMcpServer => ({
 
 const isEmpty = (secrets: McpSecrets): boolean => Object.values(secrets).every((value) => value === undefined)
 
-function refuseAddress(place: McpTransport, context: ServiceContext): void {
-  if (place.type === 'stdio') {
+function refuseAddress(transport: McpTransport, context: ServiceContext): void {
+  if (transport.type === 'stdio') {
     if (isOperatorServer(context)) return
     throw new Problem('invalid', 'Only operators can register stdio MCP servers.')
   }
   const fault =
-    urlFault(place.url) ?? (isOperatorServer(context) ? undefined : context.outbound.addressFault(place.url, 'public'))
-  if (fault) throw new Problem('invalid', `${place.url} cannot be the address of an MCP server: ${fault}.`)
+    urlFault(transport.url) ??
+    (isOperatorServer(context) ? undefined : context.outbound.addressFault(transport.url, 'public'))
+  if (fault) throw new Problem('invalid', `${transport.url} cannot be the address of an MCP server: ${fault}.`)
 }
 
 function requireName(name: string): string {

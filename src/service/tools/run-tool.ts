@@ -14,7 +14,7 @@ export type RunToolRequest = {
   input: JsonObject
   /** Aborts when the caller disconnects. */
   signal: AbortSignal
-  /** The caller repeats a request whose result it did not receive: a tool with effects `once` does not run again. */
+  /** The caller repeats a request whose result it did not receive: a tool that is unsafe to repeat does not run again. */
   isRepeat: boolean
 }
 
@@ -31,29 +31,32 @@ export async function runAgentTool(
   if (!agent.tools.includes(name)) throw new Problem('not-found', `Agent ${agent.name} has no tool named ${name}.`)
   const stored = (names: string[]) => store.tools.named(context.organizationId, names)
   const tool = (await agentTools(agent, { tools, mcp, stored })).find(name)
-  if (!tool) throw new Problem('not-found', `The tool ${name} no longer exists.`)
+  if (!tool) throw new Problem('not-found', `Tool ${name} of agent ${agent.name} no longer exists.`)
   const conversation = await store.conversations.defaultOf(context.organizationId, agent.id)
   if (!conversation) throw new Problem('not-found', `There is no agent ${agent.id}.`)
-  return runOnce(tool, { ...request, agentId: agent.id, conversationId: conversation.id })
+  return invoke(tool, { ...request, agentId: agent.id, conversationId: conversation.id })
 }
 
-/** The same without an agent, for tools that do not need one. */
+/** Runs a stored tool without an agent. */
 export function runStoredTool(
   stored: StoredTool,
   request: RunToolRequest & { context: ServiceContext },
 ): Promise<RunToolResult> {
   const { mcp, randomness } = request.context.deps
   const placeholder = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
-  return runOnce(toCallableTool(stored, mcp), { ...request, ...placeholder })
+  return invoke(toCallableTool(stored, mcp), { ...request, ...placeholder })
 }
 
 type ToolInvocation = RunToolRequest & { context: ServiceContext; agentId: AgentId; conversationId: ConversationId }
 
-async function runOnce(tool: Tool, invocation: ToolInvocation): Promise<RunToolResult> {
+async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolResult> {
   const { input, signal, isRepeat, context, agentId, conversationId } = invocation
   const { randomness, digest, clock, spill, tools } = context.deps
   if (isRepeat && (tool.effects === 'once' || tool.effects === 'verifiable'))
-    throw new Problem('conflict', `${tool.name} may have run for the first request, so it was not run again.`)
+    throw new Problem(
+      'conflict',
+      `Tool ${tool.name} may have run for the first request, so it was not run again. To run it again, send a new request.`,
+    )
   const fault = tools.inputFault(tool, input)
   if (fault !== undefined) return { status: 'error', output: `Invalid arguments for ${tool.name}: ${fault}` }
   const { needsApproval, effects, parallel, name } = tool

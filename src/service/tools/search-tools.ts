@@ -4,18 +4,18 @@ import { listTools } from './tools.ts'
 
 type SearchToolsRequest = { query?: string; tags?: string[]; toolTypes?: string[]; limit: number }
 
-/** Best match first; the name weighs more than the description. Without words: all tools that pass the filters. */
+/** Best match first; the name weighs more than the description. An empty query matches every tool. */
 export async function searchTools(
   { query = '', tags, toolTypes, limit }: SearchToolsRequest,
   context: ServiceContext,
 ): Promise<StoredTool[]> {
   const words = wordsOf(query)
-  const fitting = (await listTools(context)).filter(
+  const candidates = (await listTools(context)).filter(
     (tool) =>
       (!tags?.length || tool.tags.some((tag) => tags.includes(tag))) &&
       (!toolTypes?.length || toolTypes.includes(tool.toolType)),
   )
-  return fitting
+  return candidates
     .map((tool) => ({ tool, score: words.length === 0 ? 1 : scoreOf(tool, words) }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)

@@ -10,13 +10,18 @@ const RECONNECT_MS = 1_000
 
 type PostgresNotifications = { listen: Store['onForeignWrite']; close(): Promise<void> }
 
-type NotificationOptions = { url: string; clock: Clock; isOurs(processId: number): boolean }
+type NotificationOptions = {
+  url: string
+  clock: Clock
+  /** Whether this PostgreSQL backend serves this process's own writes. */
+  isOwnBackend(processId: number): boolean
+}
 
 /**
  * Listens for commits of other processes. Notifications are missed while the connection is down, so reconnecting counts
  * as one.
  */
-export function newPostgresNotifications({ url, clock, isOurs }: NotificationOptions): PostgresNotifications {
+export function newPostgresNotifications({ url, clock, isOwnBackend }: NotificationOptions): PostgresNotifications {
   const listeners = new Set<() => void>()
   let listening: { stopping: AbortController; done: Promise<void> } | undefined
 
@@ -26,7 +31,7 @@ export function newPostgresNotifications({ url, clock, isOurs }: NotificationOpt
 
   async function listenUntilStopped(stopping: AbortController): Promise<void> {
     while (!stopping.signal.aborted) {
-      await listenOnce({ url, signal: stopping.signal, notify, isOurs })
+      await listenOnce({ url, signal: stopping.signal, notify, isOwnBackend })
       await clock.sleep(RECONNECT_MS, stopping.signal)
     }
   }
@@ -54,10 +59,10 @@ export function newPostgresNotifications({ url, clock, isOurs }: NotificationOpt
   }
 }
 
-type ListenOnceOptions = { url: string; signal: AbortSignal; notify(): void; isOurs(processId: number): boolean }
+type ListenOnceOptions = Omit<NotificationOptions, 'clock'> & { signal: AbortSignal; notify(): void }
 
 /** Resolves when the connection is lost or the signal aborts. Never rejects. */
-async function listenOnce({ url, signal, notify, isOurs }: ListenOnceOptions): Promise<void> {
+async function listenOnce({ url, signal, notify, isOwnBackend }: ListenOnceOptions): Promise<void> {
   const client = new pg.Client(clientConfig(url))
   const lost = new Promise<void>((resolve) => {
     client.on('error', () => resolve())
@@ -67,7 +72,7 @@ async function listenOnce({ url, signal, notify, isOurs }: ListenOnceOptions): P
   try {
     await client.connect()
     client.on('notification', ({ processId }) => {
-      if (!isOurs(processId)) notify()
+      if (!isOwnBackend(processId)) notify()
     })
     await client.query(`listen ${CHANNEL}`)
     notify()

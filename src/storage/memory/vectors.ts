@@ -2,7 +2,7 @@ import type { NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import type { Awaitable, Executor } from '../database/statement.ts'
 
-/** Stores all vectors in one commit. Safe to repeat: a vector replaces the one before. */
+/** Stores all vectors in one commit. Safe to repeat: a vector replaces the stored one. */
 export const saveVectors = (
   vectors: readonly NewVector[],
   save: (db: Executor, vector: NewVector) => Awaitable<unknown>,
@@ -21,14 +21,14 @@ export const toVectorColumns = (result: NewVector['result']) => ({
   refusal: result.type === 'refused' ? result.detail : null,
 })
 
-/** Maximum texts that a query is compared with, the newest first. */
+/** Maximum number of texts that a query is compared with, newest first. */
 const MAX_COMPARED = 20_000
-/** Other tasks run between two pages (measured: 9 ms for 500 vectors of 1,536 dimensions). */
+/** Other tasks run between pages, which take 9 ms each (measured with 1,536 dimensions). */
 export const VECTOR_PAGE = 500
 
 type VectorRow = { number: number; vector: string | null }
 
-/** Numbers of the nearest rows, from pages of at most `VECTOR_PAGE` rows in descending order. */
+/** Numbers of the nearest rows, nearest first. `pageBelow` returns up to `VECTOR_PAGE` rows, highest number first. */
 export async function findNearest(
   query: { vector: readonly number[]; limit: number },
   pageBelow: (number: number) => Promise<VectorRow[]>,
@@ -49,10 +49,7 @@ export async function findNearest(
   return best.map(({ number }) => number)
 }
 
-/**
- * One byte per dimension, relative to the largest value: precise enough for an angle, and a quarter of the bytes to
- * read.
- */
+/** One byte per dimension, scaled to the largest value: precise enough for cosine similarity, a quarter of the size. */
 function encodeVector(vector: readonly number[]): string {
   let largest = 0
   for (const value of vector) largest = Math.max(largest, Math.abs(value))

@@ -5,7 +5,7 @@ export const MCP_SERVER = rowMapper<McpServer>()({
   id: 'id',
   organizationId: 'organization_id',
   name: 'name',
-  place: { json: 'place' },
+  transport: { json: 'place' },
   sealed: 'sealed_secrets',
   contact: { json: 'contact' },
   revision: 'revision',

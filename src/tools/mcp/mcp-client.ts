@@ -103,16 +103,16 @@ function resolveEndpoint(
   server: McpServer,
   { secretsOf, fetch }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'>,
 ): ResolvedEndpoint {
-  const { place, name } = server
-  if (place.type === 'stdio') return { type: 'no-sandbox', detail: NO_SANDBOX_FOR_SERVER }
+  const { transport, name } = server
+  if (transport.type === 'stdio') return { type: 'no-sandbox', detail: NO_SANDBOX_FOR_SERVER }
   const secrets = secretsOf(server)
   if (!secrets) {
     const detail = `The credentials of the MCP server ${name} are encrypted with a key that this server does not have. Set them again. Nothing happened.`
     return { type: 'sealed', detail }
   }
-  const { type, url } = place
-  const transport = { headers: requestHeaders(place, secrets), fetch: fetch[reachOfServer(server)] }
-  return { type: 'endpoint', endpoint: { type, url, ...transport }, hide: newRedactor(secrets) }
+  const { type, url } = transport
+  const requestOptions = { headers: requestHeaders(transport, secrets), fetch: fetch[reachOfServer(server)] }
+  return { type: 'endpoint', endpoint: { type, url, ...requestOptions }, hide: newRedactor(secrets) }
 }
 
 const MIN_REDACTED_CHARACTERS = 6

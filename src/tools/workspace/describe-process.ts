@@ -14,9 +14,9 @@ function describeEnding(ending: ProcessEnding): string {
     case 'killed':
       return ending.why ? `${KILL_REASONS[ending.why]} (${ending.signal})` : `killed by ${ending.signal}`
     case 'over-limit':
-      return `it was ended because it went over the limit of ${ending.limit} of this workspace`
+      return `it was ended because it went over the ${ending.limit} limit of this workspace`
     case 'lost':
-      return 'it was lost: the sandbox or the machine ended under it, and how far it came is not known'
+      return 'it was lost: the sandbox or the machine stopped while it ran, and how far it got is unknown'
   }
 }
 

@@ -149,7 +149,7 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     effects: 'verifiable',
     needsApproval: false,
     // The input may be for any program, so one that cannot be read as a command line is not suspicious.
-    asksFor({ action, input = '' }) {
+    approvalReason({ action, input = '' }) {
       if (action !== 'write') return undefined
       const why = findDestruction(input)
       return why !== undefined && why !== UNREADABLE ? why : containment === 'local' ? NO_SANDBOX : undefined

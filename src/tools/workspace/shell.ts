@@ -85,7 +85,7 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     inputSchema: schema(longestWaitSeconds),
     effects: 'verifiable',
     needsApproval: isLocal,
-    asksFor: ({ command }) => findDestruction(command) ?? (isLocal ? NO_SANDBOX : undefined),
+    approvalReason: ({ command }) => findDestruction(command) ?? (isLocal ? NO_SANDBOX : undefined),
     // The tool itself answers long before this timeout.
     timeoutMs: longestWaitSeconds * 1_000 + OVERHEAD_MS,
     run: async (input, context) => {

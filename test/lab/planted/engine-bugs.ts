@@ -28,9 +28,9 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'an interrupted answer keeps its calls',
     file: 'engine/call-model.ts',
-    find: '  const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)\n',
+    find: '  const failure = state.kept && hasNothingToAdd(draft) ? undefined : answerFailure(draft)\n',
     replace:
-      "  if (caller.signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  const failure = state.kept && hasNothingToAdd(draft) ? undefined : faultOf(draft)\n",
+      "  if (caller.signal.aborted && draft.calls.length > 0) draft.finish = 'tool-calls'\n  const failure = state.kept && hasNothingToAdd(draft) ? undefined : answerFailure(draft)\n",
     breaks: 'nothing is hidden: a cut answer has no calls',
   },
   {

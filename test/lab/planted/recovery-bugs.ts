@@ -49,8 +49,8 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   {
     name: 'a truncated call runs',
     file: 'core/answer.ts',
-    find: '  if (draft.calls.length > 0)\n    return isCut\n',
-    replace: '  if (draft.calls.length > 0)\n    return isCut && draft.calls.length > 99\n',
+    find: '  if (draft.calls.length > 0)\n    return isTruncated\n',
+    replace: '  if (draft.calls.length > 0)\n    return isTruncated && draft.calls.length > 99\n',
     breaks: 'nothing happens by half: a truncated call is requested again',
   },
   {

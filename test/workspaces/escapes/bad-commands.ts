@@ -9,7 +9,7 @@ export type BadCommand = {
 }
 
 const node = (code: string) => `/holdfast/node -e '${code}'`
-const over = (limit: string) => new RegExp(`over the limit of ${limit} of this workspace`)
+const over = (limit: string) => new RegExp(`over the ${limit} limit of this workspace`)
 
 export const QUICK: readonly BadCommand[] = [
   {
@@ -61,12 +61,12 @@ export const SLOW: readonly BadCommand[] = [
   },
   {
     does: 'fills the disk with one file',
-    says: /File size limit|File too large|over the limit of disk/,
+    says: /File size limit|File too large|over the disk limit/,
     command: 'cat /dev/zero > large',
   },
   {
     does: 'creates an endless sparse file',
-    says: /EFBIG|over the limit of disk/,
+    says: /EFBIG|over the disk limit/,
     command: node('require("fs").ftruncateSync(require("fs").openSync("empty", "w"), 1e14)'),
   },
   {
@@ -78,7 +78,7 @@ export const SLOW: readonly BadCommand[] = [
   },
   {
     does: 'fills the tmpfs',
-    says: /No space left|over the limit of memory/,
+    says: /No space left|over the memory limit/,
     command:
       'cat /dev/zero > /tmp/large; ls -s /tmp/large; rm -f /tmp/large; cat /dev/zero > /dev/shm/large; rm -f /dev/shm/large; false',
   },

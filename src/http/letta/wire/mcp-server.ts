@@ -56,24 +56,24 @@ export const mcpServerSchema = z.lazy(() =>
 
 type WireMcpServer = z.output<typeof mcpServerSchema>
 
-export function wireMcpServer({ id, name, place, shownSecrets, contact }: ShownMcpServer): WireMcpServer {
-  if (place.type === 'stdio')
+export function wireMcpServer({ id, name, transport, shownSecrets, contact }: ShownMcpServer): WireMcpServer {
+  if (transport.type === 'stdio')
     return {
       id,
       server_name: name,
-      mcp_server_type: place.type,
+      mcp_server_type: transport.type,
       connection: wireContact(contact),
-      command: place.command,
-      args: place.args,
+      command: transport.command,
+      args: transport.args,
       env: shownSecrets.env ?? null,
     }
   return {
     id,
     server_name: name,
-    mcp_server_type: place.type,
+    mcp_server_type: transport.type,
     connection: wireContact(contact),
-    server_url: place.url,
-    ...wireSecrets(place.authHeader, shownSecrets),
+    server_url: transport.url,
+    ...wireSecrets(transport.authHeader, shownSecrets),
   }
 }
 
