@@ -12,7 +12,7 @@ type TextEmbedderDeps = {
   vectors: VectorStore
   agents: Pick<Store['agents'], 'get'>
   embeddings: Embeddings
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'monotonic'>
 }
 
 type TextEmbedder = {
@@ -46,7 +46,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
   let reviewAt = 0
 
   async function work(signal: AbortSignal): Promise<void> {
-    if (clock.now() >= reviewAt) await review()
+    if (clock.monotonic() >= reviewAt) await review()
     let after = doneUpTo
     let firstSkipped: number | undefined
     for (let page = 0; page < MAX_PAGES && !signal.aborted; page++) {
@@ -68,7 +68,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
       if (wanted && handleOf(wanted) !== model) await vectors.drop(agentId, model)
     }
     doneUpTo = 0
-    reviewAt = clock.now() + REVIEW_INTERVAL_MS
+    reviewAt = clock.monotonic() + REVIEW_INTERVAL_MS
   }
 
   async function byTarget(waiting: WaitingText[]) {
@@ -86,12 +86,12 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
     return groups.values()
   }
 
-  const isBackingOff = (target: Target): boolean => (backoffs.get(handleOf(target))?.until ?? 0) > clock.now()
+  const isBackingOff = (target: Target): boolean => (backoffs.get(handleOf(target))?.until ?? 0) > clock.monotonic()
 
   function backOff(target: Target, { retryAfterMs }: Failure): void {
     const before = backoffs.get(handleOf(target))?.backoffMs ?? FIRST_BACKOFF_MS / 2
     const backoffMs = Math.min(MAX_BACKOFF_MS, Math.max(before * 2, retryAfterMs ?? 0))
-    backoffs.set(handleOf(target), { until: clock.now() + backoffMs, backoffMs })
+    backoffs.set(handleOf(target), { until: clock.monotonic() + backoffMs, backoffMs })
   }
 
   /** False: some texts are not embedded yet. */

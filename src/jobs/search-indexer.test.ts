@@ -18,7 +18,7 @@ function searchIndexerFixture(catchUp: () => Promise<'done' | 'more'>) {
   let isTicking = true
   let looks = 0
   const clock = {
-    now: () => 0,
+    monotonic: () => 0,
     sleep: async () => undefined,
     every: (_: number, task: () => void) => {
       tick = task

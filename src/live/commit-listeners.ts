@@ -5,7 +5,7 @@ import type { Claim, Store } from '../ports/store.ts'
 /** Wraps the store: listeners receive each event once it is durable. */
 export function withCommitListeners(
   store: Store,
-  clock: Pick<Clock, 'now'>,
+  clock: Pick<Clock, 'monotonic'>,
 ): { store: Store; commits: CommitListeners } {
   const listeners = new Set<CommitListener>()
   const takeovers = { 'worker-lost': 0, 'handed-back': 0 }
@@ -13,10 +13,10 @@ export function withCommitListeners(
   const observedEvents: Store['events'] = {
     ...events,
     async append(append) {
-      const startedAt = clock.now()
+      const startedAt = clock.monotonic()
       const result = await events.append(append)
       if (result.type !== 'appended' || listeners.size === 0) return result
-      const tookMs = clock.now() - startedAt
+      const tookMs = clock.monotonic() - startedAt
       const committed = result.intentsKept ? [...append.facts, ...append.intents] : append.facts
       for (const listener of listeners) {
         listener.committed?.(tookMs)
