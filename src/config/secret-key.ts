@@ -104,7 +104,7 @@ function readKeys(file: string, { mode }: Stats): Key[] {
     throw new Problem(
       'invalid',
       `The key file ${file} can be read by other users of this machine. Run \`chmod 600 ${file}\`; if others may have ` +
-        'read it, rotate the key and renew the credentials.',
+        'read it, rotate the key and replace the credentials.',
       { path: file },
     )
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)

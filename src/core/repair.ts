@@ -21,10 +21,12 @@ export function planRowRepair(record: RunRecord): RowRepair | undefined {
   const nextSeq = events.length + 1
   const fields = Object.keys(ROW_FIELDS) as (keyof ExpectedRow)[]
   const wrong = fields.filter((field) => !isSame(run[field], row[field]))
-  const faults = wrong.map((field) => `${ROW_FIELDS[field]} was ${showValue(run[field])}, is ${showValue(row[field])}`)
-  if (run.nextSeq !== nextSeq) faults.push(`next_seq was ${run.nextSeq}, is ${nextSeq}`)
+  const faults = wrong.map(
+    (field) => `${ROW_FIELDS[field]} was ${showValue(run[field])} and is now ${showValue(row[field])}`,
+  )
+  if (run.nextSeq !== nextSeq) faults.push(`next_seq was ${run.nextSeq} and is now ${nextSeq}`)
   const hasStaleLease = run.leaseOwner !== undefined && row.status !== 'running'
-  if (hasStaleLease) faults.push(`it was held by ${run.leaseOwner}, is held by no worker`)
+  if (hasStaleLease) faults.push(`the lease of ${run.leaseOwner} was removed`)
   if (faults.length === 0) return undefined
 
   const { stopReason: _, error: __, completedAt: ___, expiresAt: ____, leaseOwner, ...kept } = run

@@ -122,7 +122,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     isScheduled = true
     void clock.sleep(UNWATCHED_DELAY_MS).then(() => {
       isScheduled = false
-      flushAll().catch((fault) => report(fault, 'chunk log'))
+      flushAll().catch((fault) => report(fault, 'writing the chunk log'))
     })
   }
 
@@ -133,7 +133,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
 
   /** Not awaited; a turn that waits for its chunks meets the same fault in `settle`. */
   function flushSoon() {
-    flushDue().catch((fault) => report(fault, 'chunk log'))
+    flushDue().catch((fault) => report(fault, 'writing the chunk log'))
   }
 
   /** One write at a time; chunks that arrive meanwhile, or in the same tick, share the next one. */
@@ -245,7 +245,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     open,
     watch(runId, options) {
       // Chunks buffered while there was no subscriber are due now.
-      flushAll().catch((fault) => report(fault, 'chunk log'))
+      flushAll().catch((fault) => report(fault, 'writing the chunk log'))
       return watchStream(runId, { ...options, chunks, clock, fanOut, poller })
     },
     unended: async (limit) => (await chunks.unended(limit)).filter((runId) => !isPending(runId)),
@@ -254,7 +254,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     },
     async close() {
       isClosing = true
-      await flushAll().catch((fault) => report(fault, 'chunk log'))
+      await flushAll().catch((fault) => report(fault, 'writing the chunk log'))
     },
     async isGone({ id, createdAt, completedAt = createdAt }) {
       return completedAt < clock.now() - keptMs && (await chunks.head(id)) === undefined
