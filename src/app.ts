@@ -245,5 +245,5 @@ async function openDatabase(
 
 function reportToStderr(fault: unknown, where: string): void {
   const text = errorText(fault)
-  process.stderr.write(`holdfast: ${where}: ${text}\n`)
+  process.stderr.write(`holdfast: error while ${where}: ${text}\n`)
 }

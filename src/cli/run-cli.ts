@@ -284,13 +284,13 @@ function addAuth(program: Command, { cli, ends }: CommandDeps): void {
     .option('--key-stdin', 'Read the key from stdin.')
     .option('--device', 'Sign in with a code in a browser, where the provider supports it.')
     .option('--token-stdin', 'Read the JSON response of an OAuth token endpoint from stdin.')
-    .option('--token-url <url>', 'With --token-stdin: URL that renews the tokens.')
-    .option('--client-id <id>', 'With --token-stdin: OAuth client id for the renewal.')
+    .option('--token-url <url>', 'With --token-stdin: URL of the token endpoint that refreshes the tokens.')
+    .option('--client-id <id>', 'With --token-stdin: OAuth client id for the refresh.')
     .option('--replace', 'Replace the secret of the credential with this label.')
     .action(async (name, flags) => ends(await (await load()).add(name, flags, cli)))
   auth
     .command('refresh')
-    .description('Renew one login, or all logins of a provider, now.')
+    .description('Refresh one login, or all logins of a provider, now.')
     .argument('<which>', 'Provider, credential id or label.')
     .action(async (which) => ends(await (await load()).refresh(which, cli)))
   auth
@@ -382,7 +382,7 @@ function addPeople(program: Command, cli: CliContext): void {
     .action(async (flags) => (await import('./commands/audit.ts')).audit(flags, cli))
   program
     .command('cache')
-    .description('Show the history cache of the running server.')
+    .description('Show the conversation cache of the running server.')
     .option(...JSON_OPTION)
     .action(async (flags) => (await import('./commands/cache.ts')).cache(flags, cli))
 }

@@ -34,7 +34,7 @@ export const COMMAND_LINE = {
     defaultText: '`~/.holdfast`',
   }),
   api_key: setting(anyText, {
-    description: "The server's own key; a public address needs 32 characters or more",
+    description: 'The API key of the server; a public address needs 32 characters or more',
     defaultText: 'created at the first start and stored in `api-key` in the home',
   }),
   host: setting(anyText, {
@@ -126,7 +126,7 @@ const A_DAY_IN_MS = 86_400_000
 
 /** `providers.<name>` of config.yaml. */
 export const PROVIDER = {
-  base_url: setting(httpUrl, { description: 'Where requests go', defaultText: "the vendor's address" }),
+  base_url: setting(httpUrl, { description: 'The base URL of the API', defaultText: "the vendor's address" }),
   dialect: setting(oneOf(DIALECTS), {
     description: 'The protocol of the server',
     defaultText: "the vendor's; `openai-chat` for your own server",
@@ -211,19 +211,19 @@ export const LIMITS = {
     default: DEFAULT_LIMITS.refusalsPerMinute,
   }),
   requests_per_second: setting(wholeNumber(0, 1_000_000), {
-    description: 'Requests per key, on average; 0 for any number',
+    description: 'Requests per key, on average; 0 for no limit',
     default: DEFAULT_LIMITS.requestsPerSecond,
   }),
   open_requests_per_key: setting(wholeNumber(0, 1_000_000), {
-    description: 'Open requests and streams per key; 0 for any number',
+    description: 'Open requests and streams per key; 0 for no limit',
     default: DEFAULT_LIMITS.openRequestsPerKey,
   }),
   turns_per_key: setting(wholeNumber(0, 10_000), {
-    description: 'Running turns per key; 0 for any number',
+    description: 'Running turns per key; 0 for no limit',
     default: DEFAULT_LIMITS.turnsPerKey,
   }),
   turns_per_agent: setting(wholeNumber(0, 10_000), {
-    description: 'Running turns per agent that keys have started; 0 for any number',
+    description: 'Running turns per agent that keys have started; 0 for no limit',
     default: DEFAULT_LIMITS.turnsPerAgent,
   }),
 }

@@ -29,7 +29,7 @@ export const MAX_TRIES = BACKOFF_MS.length + 1
 export function callbackOutcome(tried: CallbackTry, { tries, now }: { tries: number; now: number }): CallbackOutcome {
   const answer = tried.type === 'answered' ? { sentAt: now, statusCode: tried.statusCode } : {}
   if (tried.type === 'answered' && tried.statusCode >= 200 && tried.statusCode < 300) return answer
-  const detail = tried.type === 'answered' ? `the receiver answered with status ${tried.statusCode}` : tried.detail
+  const detail = tried.type === 'answered' ? `the webhook answered with status ${tried.statusCode}` : tried.detail
   const wait = tried.type === 'refused' ? undefined : BACKOFF_MS[tries - 1]
   const rest = wait === undefined ? 'There is no further attempt.' : `The next attempt is in ${wait / SECOND} s.`
   const error = `Attempt ${tries} of ${MAX_TRIES}: ${detail}. ${rest}`

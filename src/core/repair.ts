@@ -22,11 +22,11 @@ export function planRowRepair(record: RunRecord): RowRepair | undefined {
   const fields = Object.keys(ROW_FIELDS) as (keyof ExpectedRow)[]
   const wrong = fields.filter((field) => !isSame(run[field], row[field]))
   const differences = wrong.map(
-    (field) => `${ROW_FIELDS[field]} was ${showValue(run[field])}, is ${showValue(row[field])}`,
+    (field) => `${ROW_FIELDS[field]} was ${showValue(run[field])} and is now ${showValue(row[field])}`,
   )
-  if (run.nextSeq !== nextSeq) differences.push(`next_seq was ${run.nextSeq}, is ${nextSeq}`)
+  if (run.nextSeq !== nextSeq) differences.push(`next_seq was ${run.nextSeq} and is now ${nextSeq}`)
   const hasStaleLease = run.leaseOwner !== undefined && row.status !== 'running'
-  if (hasStaleLease) differences.push(`lease_owner was ${showValue(run.leaseOwner)}, is nothing`)
+  if (hasStaleLease) differences.push(`the lease of ${run.leaseOwner} was removed`)
   if (differences.length === 0) return undefined
 
   const { stopReason: _, error: __, completedAt: ___, expiresAt: ____, leaseOwner, ...kept } = run

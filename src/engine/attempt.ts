@@ -42,7 +42,11 @@ export async function resolveTarget(
 ): Promise<ResolvedTarget | Failure> {
   const target = parseTarget(handle)
   const provider = target && deps.models.find(target.provider)
-  if (!provider) return { kind: 'model-unknown', detail: `no configured provider serves "${handle}"` }
+  if (!target) return { kind: 'model-unknown', detail: `"${handle}" is not a model handle, written provider/model` }
+  if (!provider) {
+    const advice = '`holdfast providers` shows how to configure it'
+    return { kind: 'model-unknown', detail: `provider ${target.provider} is not configured; ${advice}` }
+  }
   const fault = await performRemedy(state, provider, deps)
   if (fault) return fault
   const { setAside, credentialId } = state
@@ -66,7 +70,7 @@ export async function resolveTarget(
     case 'granted':
     case 'none': {
       if (choice.type === 'none' && provider.endpoint?.needsKey)
-        return { kind: 'auth-rejected', detail: `no API key is configured for ${target.provider}; no request was sent` }
+        return { kind: 'auth-rejected', detail: `the API key of ${target.provider} is missing, so no request was sent` }
       const notes = provider.endpoint ? await readModelNotes(target, deps) : {}
       const facts = { ...provider.factsOf?.(target.model), ...defined({ window: notes.window || undefined }) }
       return { handle, target, provider, choice, facts, textOnlyResults: notes.textOnlyResults ?? false }

@@ -66,7 +66,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
       const options = { clock: deps.clock, signal: stopping.signal }
       await retryWhileTransient(() => deps.store.runs.handBack(run.id, run.fence), options)
     } catch (fault) {
-      deps.report(fault, `handing back ${run.id}`)
+      deps.report(fault, `releasing ${run.id}`)
     }
     mayHaveDead = true
   }

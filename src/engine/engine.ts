@@ -81,7 +81,7 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
       await deps.store.workers.leave(workerId)
     } catch (fault) {
       if (!(fault instanceof StorageError)) throw fault
-      deps.report(fault, 'handing back the lease')
+      deps.report(fault, 'releasing the lease of this worker')
     }
   }
 
@@ -90,7 +90,7 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
       await deps.store.workers.beat(workerId, LEASE_MS)
       dispatcher.wake('queue-and-dead')
     } catch (fault) {
-      deps.report(fault, 'heartbeat')
+      deps.report(fault, 'writing the heartbeat of this worker')
     }
   }
 
@@ -109,7 +109,7 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
       for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, deps)
       await orphans.handBack()
     } catch (fault) {
-      deps.report(fault, 'sweep')
+      deps.report(fault, 'taking over runs and ending streams')
     }
   }
 }

@@ -64,7 +64,7 @@ async function runTurn(
   } catch (fault) {
     stop.abort('leaving')
     if (fault instanceof LeaseLost) return 'lease-lost'
-    deps.report(fault, `turn of ${run.id}`)
+    deps.report(fault, `running ${run.id}`)
     return fault instanceof StorageError ? 'left' : endWithFault(run, fault, deps)
   } finally {
     history?.release()
@@ -87,7 +87,7 @@ async function endWithFault(run: Run, fault: unknown, { store, clock, report }: 
       // Another writer appended between read and write: decide the end again with its events.
     }
   } catch (second) {
-    report(second, `ending ${run.id} after a fault`)
+    report(second, `ending ${run.id} after an error`)
     return 'broken'
   }
 }
@@ -114,7 +114,7 @@ async function drive(opened: OpenedTurn, { claim, stop, deps }: DriveOptions): P
         for await (const batch of perform(action, turn)) await commit(journal, batch)
       } catch (fault) {
         if (fault instanceof LeaseLost || stop.cause() === 'leaving' || journal.turn.fault !== undefined) throw fault
-        deps.report(fault, `turn of ${run.id}`)
+        deps.report(fault, `running ${run.id}`)
         stop.abort('fault')
         await journal.commit({ facts: [{ type: 'fault-met', v: 1, detail: errorText(fault) }] })
       }
@@ -259,7 +259,7 @@ async function enforceTimeLimit(
   try {
     await retryWhileTransient((isRetry) => store.events.append({ ...append, isRetry }), { clock, signal: done })
   } catch (fault) {
-    deps.report(fault, `time limit of ${run.id}`)
+    deps.report(fault, `enforcing the time limit of ${run.id}`)
     return
   }
   stop.abort('time-limit')

@@ -84,13 +84,13 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
       return {
         type: 'too-many',
         waitMs,
-        detail: `Rate limit exceeded: ${limits.requestsPerSecond} requests per second per key.`,
+        detail: `Rate limit exceeded: ${limits.requestsPerSecond} requests per second per key (limits.requests_per_second).`,
       }
     if (limits.openRequestsPerKey > 0 && open.size >= limits.openRequestsPerKey)
       return {
         type: 'too-many',
         waitMs: 1000,
-        detail: `This key has ${open.size} open requests, which is its limit. Wait until one of them ends.`,
+        detail: `This key has ${open.size} open requests, which is its limit (limits.open_requests_per_key). Wait until one of them ends.`,
       }
     const decision = decideForCaller(callerWithKey(stored), request)
     return decision.type === 'enter' ? { ...decision, key: found.key } : decision

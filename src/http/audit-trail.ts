@@ -40,7 +40,7 @@ export function registerAuditTrail(server: FastifyInstance, context: ServiceCont
 
   /** A failed write is reported and does not undo the request. */
   const write = (entry: AuditEntry): Promise<void> =>
-    store.audit.append(entry).catch((fault) => report(fault, `audit log: ${entry.verb}`))
+    store.audit.append(entry).catch((fault) => report(fault, `writing ${entry.verb} to the audit log`))
 
   function logOnce(request: FastifyRequest, status: number): Promise<void> | undefined {
     if (request.isAudited || !request.caller || !isAuditable(request, status)) return undefined

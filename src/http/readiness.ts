@@ -18,7 +18,7 @@ async function isReady(context: ServiceContext): Promise<boolean> {
     await checkReady(context)
     return true
   } catch (fault) {
-    context.deps.report(fault, 'readiness')
+    context.deps.report(fault, 'checking readiness')
     return false
   }
 }

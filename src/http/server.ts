@@ -179,7 +179,10 @@ function refuseWhileDraining(server: FastifyInstance): void {
 
 /** The answers to Fastify's own errors, by their codes. */
 const fastifyErrors = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
-  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, body: { detail: `The body is larger than ${bodyBytes} bytes.` } },
+  FST_ERR_CTP_BODY_TOO_LARGE: {
+    status: 413,
+    body: { detail: `The body is larger than ${bodyBytes} bytes (limits.body_bytes).` },
+  },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     status: 415,
     body: { detail: 'This content type is not supported. Send application/json.' },
@@ -203,7 +206,7 @@ function answerErrors(server: FastifyInstance, report: ServerOptions['report'], 
         .headers(headers ?? {})
         .send(status === 422 ? { ...body, trace_id: request.id } : body)
     }
-    report(fault, `${request.method} ${request.routeOptions.url ?? 'unknown route'}`)
+    report(fault, `answering ${request.method} ${request.routeOptions.url ?? 'unknown route'}`)
     return reply.code(500).send({ detail: 'An unknown error occurred', trace_id: request.id })
   })
 }

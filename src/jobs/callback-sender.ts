@@ -49,7 +49,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
 
   function wake(): void {
     isWoken = true
-    flight.run('sending callbacks', sendUntilIdle)
+    flight.run('calling webhooks', sendUntilIdle)
   }
 
   async function sendUntilIdle(): Promise<void> {
@@ -89,7 +89,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
       await store.callbacks.record(run.id, tries, outcome)
     } catch (fault) {
       // The outcome is not recorded, so the callback is sent again when the lease expires.
-      report(fault, `sending the callback of ${run.id}`)
+      report(fault, `calling the webhook of ${run.id}`)
     }
   }
 
@@ -108,7 +108,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
       stopping.abort()
       const allSent = new AbortController()
       const late = clock.sleep(STOP_GRACE_MS, allSent.signal)
-      void late.then(() => cutOff.abort(new Error('the server was stopped')))
+      void late.then(() => cutOff.abort(new Error('the server was shut down')))
       await flight.stop()
       await Promise.all(sending)
       allSent.abort()
@@ -137,6 +137,6 @@ async function toCallbackTry(request: Promise<Response>): Promise<CallbackTry> {
 
 function errorDetail(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault).slice(0, 300)
-  if (fault.name === 'TimeoutError') return `it did not answer within ${ANSWER_MS / 1000} s`
+  if (fault.name === 'TimeoutError') return `the webhook did not answer within ${ANSWER_MS / 1000} s`
   return (fault.cause instanceof Error ? fault.cause.message || fault.message : fault.message).slice(0, 300)
 }

@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       const lock = takeOwnerLock(join(home, 'owner.lock'), home)
       cleanUp.unshift(() => lock.release())
     } else if (!existsSync(file)) {
-      const detail = 'no server has run in this home yet. Start one with "holdfast serve".'
+      const detail = 'no server has run in this home yet. Start one with `holdfast serve`.'
       throw new StorageError('unreachable', `${file} does not exist: ${detail}`)
     }
 

@@ -24,7 +24,7 @@ export function newProcessWatches({ folderOf, list, now }: ProcessWatchesDeps): 
 
   const keyOf = ({ conversationId, processId }: WatchedProcess) => `${conversationId}/${processId}`
   const fileOf = ({ conversationId, processId }: WatchedProcess) => {
-    if (!NAME.test(processId)) throw new WorkspaceError('unknown-process', `There is no process ${processId}.`)
+    if (!NAME.test(processId)) throw new WorkspaceError('unknown-process', `There is no process "${processId}".`)
     return join(folderOf(conversationId), 'awaited', processId)
   }
 

@@ -46,7 +46,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   function connectionOf(conversationId: ConversationId): Promise<SupervisorConnection> {
     const known = connections.get(conversationId)
     if (known) return known
-    if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is stopping.'))
+    if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is shutting down.'))
     const opened = connect(conversationId, workspacePaths(root, conversationId))
     connections.set(conversationId, opened)
     const isOver = () => forget(conversationId, opened)
@@ -108,7 +108,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     if (removed === undefined) return false
     await removeTree(removed)
     await removeCgroup(conversationId)
-    await removeLeftovers(root).catch((fault) => report(fault, 'removing leftovers of workspaces'))
+    await removeLeftovers(root).catch((fault) => report(fault, 'removing abandoned workspace folders'))
     return true
   }
 

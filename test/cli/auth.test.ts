@@ -42,7 +42,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     const [member] = await fixture.json<Member[]>('auth', 'list')
     assert.deepEqual([member!.label, member!.hint, member!.state, member!.kind], ['work', '…9999', 'ok', 'api-key'])
     assert.match((await fixture.run('auth')).stdout, /^openai\n {2}work …9999 {2}ok {2}key/)
-    assert.match((await fixture.run('auth', 'refresh', 'openai')).stdout, /work of openai has nothing to renew\./)
+    assert.match((await fixture.run('auth', 'refresh', 'openai')).stdout, /work of openai has nothing to refresh\./)
     const rotated = await fixture.run('auth', 'rotate-key')
     assert.match(rotated.stdout, /has a new encryption key\. 1 credential encrypted again/)
     assert.equal((await fixture.json<Member[]>('auth', 'list'))[0]!.hint, '…9999')
@@ -67,15 +67,21 @@ describe('holdfast auth', { concurrency: 4 }, () => {
       return `${code} ${stderr}`
     }
     assert.match(await output(['add', 'opnai']), /^3 .*There is no provider "opnai"\. Known: anthropic, /)
-    assert.match(await output(['add', 'openai']), /^2 .*no terminal to read the key from.*--key-stdin/)
+    assert.match(await output(['add', 'openai']), /^2 .*no terminal to read the API key from.*--key-stdin/)
     assert.match(await output(['add', 'openai', SECRET]), /^2 .*too many arguments/)
     assert.match(await output(['add', 'openai', '--key-stdin'], '\n'), /^2 .*needs a secret/)
     assert.match(
       await output(['add', 'openai', '--key-stdin'], `${SECRET}\n${SECRET}\n`),
-      /^2 .*A key must be one word/,
+      /^2 .*An API key must be one word/,
     )
-    assert.match(await output(['add', 'openai', '--key-stdin', '--device']), /^2 .*Choose one of/)
-    assert.match(await output(['add', 'openai', '--device']), /^2 .*openai has no device-code login/)
+    assert.match(
+      await output(['add', 'openai', '--key-stdin', '--device']),
+      /^2 .*Use only one of --key-stdin, --token-stdin and --device/,
+    )
+    assert.match(
+      await output(['add', 'openai', '--device']),
+      /^2 .*openai does not support signing in with a device code/,
+    )
     assert.match(await output(['add', 'nous', '--token-stdin'], 'no json'), /^2 .*must be a JSON object/)
     assert.match(await output(['refresh', 'nobody']), /^3 .*There is no provider or credential "nobody" to refresh/)
     assert.match(await output(['remove', 'nobody', '--yes']), /^3 .*There is no credential "nobody"/)
@@ -143,13 +149,13 @@ describe('logins', { concurrency: 3 }, () => {
 
     const renewed = await fixture.run('auth', 'refresh', 'nous')
     assert.equal(renewed.code, 0)
-    assert.match(renewed.stdout, /portal of nous was renewed; its token is valid until \d{4}-/)
+    assert.match(renewed.stdout, /portal of nous was refreshed; its token is valid until \d{4}-/)
     fixture.simulator.oauth.revoke('refresh-2')
     const dead = await fixture.run('auth', 'refresh', 'portal')
     assert.equal(dead.code, 1)
     assert.match(
       dead.stdout,
-      /portal of nous can no longer be renewed: .*Sign in again: `holdfast auth add nous --label portal --device`/,
+      /portal of nous can no longer be refreshed: .*Sign in again: `holdfast auth add nous --label portal --device`/,
     )
     assert.match((await fixture.run('providers')).stdout, /^nous +dead .*\n {2}portal .*dead \(/m)
     assert.doesNotMatch(homeText(fixture.location.home), /access-\d|refresh-\d/)
@@ -182,7 +188,7 @@ describe('logins', { concurrency: 3 }, () => {
     assert.deepEqual([lost.code, /--token-url/.test(lost.stderr)], [2, true])
     const url = `${fixture.simulator.url}/oauth/token`
     assert.equal((await holdfast([...args, '--token-url', url], { ...fixture.location, input })).code, 0)
-    assert.match((await fixture.run('auth', 'refresh', 'house')).stdout, /default of house was renewed/)
+    assert.match((await fixture.run('auth', 'refresh', 'house')).stdout, /default of house was refreshed/)
     assert.match((await fixture.run('providers', 'test', 'house', '--model', 'm')).stdout, /^✓ /)
   })
 })

@@ -34,7 +34,7 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
       'sandbox',
       'violations',
     ])
-    assert.match(report.repairs[0].did, /status was "failed", is "completed"/)
+    assert.match(report.repairs[0].did, /status was "failed" and is now "completed"/)
     const healthy = await holdfast(['doctor', '--repair'], { home })
     assert.equal(healthy.code, 0)
     assert.match(healthy.stdout, /Nothing to repair.*Every invariant holds/s)

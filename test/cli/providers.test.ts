@@ -15,7 +15,7 @@ type Listed = {
 }
 
 describe('holdfast providers', { concurrency: 4 }, () => {
-  test('the list shows whether a provider is ready, in cooldown or not configured, with credentials and reasons', async (context) => {
+  test('the list shows whether a provider is ready, cooling down or not configured, with credentials and reasons', async (context) => {
     const fixture = await providersFixture(context, { environment: { OPENAI_API_KEY: KEY } })
     fixture.config('providers:\n  openai:\n    timeout_ms: 9000\n')
     await fixture.run('agents', 'create', 'ada', '--model', 'openai/simulated-model')
@@ -26,20 +26,20 @@ describe('holdfast providers', { concurrency: 4 }, () => {
 
     const all = await fixture.json<Listed[]>('providers')
     const openai = all.find(({ name }) => name === 'openai')!
-    assert.equal(openai.state, 'resting')
+    assert.equal(openai.state, 'cooling-down')
     assert.equal(openai.address_from, 'environment')
     assert.equal(openai.deadlines_ms.first_byte, 9_000)
     const [key] = openai.credentials
     assert.deepEqual(
       [key!.label, key!.state, key!.reason, key!.hint],
-      ['OPENAI_API_KEY', 'resting', 'rate-limited', '…aaaa'],
+      ['OPENAI_API_KEY', 'cooling-down', 'rate-limited', '…aaaa'],
     )
     assert.ok(Date.parse(key!.until!) > Date.now() + 500_000)
     assert.equal(all.find(({ name }) => name === 'groq')!.state, 'not-configured')
 
     const output = (await fixture.run('providers')).stdout
-    assert.match(output, /^openai +in cooldown {2}http:\/\/127\.0\.0\.1:\d+\/v1 \(environment\) {2}used by ada/m)
-    assert.match(output, /OPENAI_API_KEY …aaaa {2}in cooldown until \d{4}-.* \((9|10) min left\) \(rate-limited: /)
+    assert.match(output, /^openai +cooling down {2}http:\/\/127\.0\.0\.1:\d+\/v1 \(environment\) {2}used by ada/m)
+    assert.match(output, /OPENAI_API_KEY …aaaa {2}cooling down until \d{4}-.* \((9|10) min left\) \(rate-limited: /)
     assert.match(output, /^scripted +ready/m)
     assert.match(output, /Not configured.*groq +GROQ_API_KEY/s)
     assert.doesNotMatch(output, new RegExp(KEY))
@@ -89,7 +89,7 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     assert.equal(keyless.code, 20)
     assert.match(
       keyless.stdout,
-      /no API key is configured, so no request was sent\n {2}Set OPENAI_API_KEY, or run `holdfast auth add openai`\./,
+      /the API key is missing, so no request was sent\n {2}Set OPENAI_API_KEY, or run `holdfast auth add openai`\./,
     )
     const lost = await fixture.run('providers', 'test', 'azure')
     assert.equal(lost.code, 2)

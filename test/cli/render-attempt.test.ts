@@ -42,7 +42,7 @@ test('a failed attempt shows its cost, a possible charge and its cooldown', () =
   assert.match(rendered({ failure: uncertain }), /the provider may have charged for it anyway/)
   assert.doesNotMatch(rendered({ failure: uncertain, usage }), /may have charged/)
   const rest = { provider: 'openai', reason: 'rate-limited', detail: '', until: 0, createdAt: 0 } as const
-  const ends = 'is in cooldown until 1970-01-01T00:00:00.000Z'
+  const ends = 'is cooling down until 1970-01-01T00:00:00.000Z'
   assert.match(
     rendered({ cooldown: { ...rest, scope: 'credential', key: 'credential-1' } }),
     new RegExp(`^work ${ends}`, 'm'),

@@ -38,7 +38,7 @@ describe('holdfast run', { concurrency: 4 }, () => {
     const { code, stdout, stderr } = await holdfast(['run', 'fail with auth'], { home })
     assert.equal(code, 20)
     assert.equal(stdout, '')
-    assert.match(stderr, /! scripted\/friendly failed \(auth-rejected\).*Nothing is left to try\./)
+    assert.match(stderr, /! scripted\/friendly failed \(auth-rejected\).*Giving up: no remedy is left\./)
     assert.match(stderr, /✗ The model provider rejected the credential\./)
   })
 

@@ -35,8 +35,8 @@ describe('the story of a run', { concurrency: 4 }, () => {
       /models: openai\/gpt-4o → anthropic\/claude-sonnet-4-5/,
       /attempt failed: openai\/gpt-4o, rate-limited \(HTTP 429, /,
       /credential: work\n/,
-      /remedy: next-credential\. Switching to another key\./,
-      /work is in cooldown until \d{4}-\d{2}-\d{2}T.*\(rate-limited\)/,
+      /remedy: next-credential\. Switching to another credential\./,
+      /work is cooling down until \d{4}-\d{2}-\d{2}T.*\(rate-limited\)/,
       /attempt failed: openai\/gpt-4o, quota-exhausted \(HTTP 429, insufficient_quota\)/,
       /credential: spare\n/,
       /remedy: next-target\. Failing over to the next model in the chain: anthropic\/claude-sonnet-4-5\./,
@@ -59,9 +59,9 @@ describe('the story of a run', { concurrency: 4 }, () => {
     const { stdout } = await fixture.run('runs', 'show', JSON.parse(run.stdout).run_id)
     assertInOrder(stdout, [
       /attempt failed: openai\/gpt-4o, overloaded \(HTTP 503/,
-      /remedy: wait\. Waiting a moment, then trying again\. Waited 0\.\d s\./,
+      /remedy: wait\. Waiting a moment, then retrying\. Waited 0\.\d s\./,
       /attempt failed: openai\/gpt-4o, auth-rejected \(HTTP 401/,
-      /remedy: give-up\. Nothing is left to try\./,
+      /remedy: give-up\. Giving up: no remedy is left\./,
       /what to do: Check OPENAI_API_KEY/,
       /no model answered/,
     ])

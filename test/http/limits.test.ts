@@ -13,7 +13,10 @@ test('a body that is too large or too deep is refused with a reason and creates 
   const { as } = await serveKeyed(context, { limits: { bodyBytes: 2048, jsonDepth: 8 } })
   const block = (value: unknown) => ({ label: 'l', value: 'v', metadata: value })
   const large = await as()('POST', '/v1/blocks', block({ text: 'x'.repeat(3000) }))
-  assert.deepEqual([large.status, large.body], [413, { detail: 'The body is larger than 2048 bytes.' }])
+  assert.deepEqual(
+    [large.status, large.body],
+    [413, { detail: 'The body is larger than 2048 bytes (limits.body_bytes).' }],
+  )
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
   const deep = await as()('POST', '/v1/blocks', block({ deep: nested(8) }))
   assert.equal(deep.status, 422)

@@ -148,5 +148,5 @@ test('a primary without a key is skipped without a request, and the run records 
   const first = await exchange(setup, 'one')
   assertAnswered(first, 'Hello.', ['auth-rejected → next-target'])
   assert.deepEqual(modelsOf(first.sent), ['claude-sonnet-4-5'])
-  assert.match(first.failures[0]!.failure.detail, /no API key is configured for openai/)
+  assert.match(first.failures[0]!.failure.detail, /the API key of openai is missing, so no request was sent/)
 })

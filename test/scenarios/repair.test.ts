@@ -117,8 +117,8 @@ test('a stream without a terminal event gets one', async (context) => {
   )
   const [notice] = (await examine(fixture)).notices
   assert.equal(notice?.where, second.id)
-  assert.match(notice.detail, /its stream has no terminal event/)
-  assert.match((await repair(fixture)).join(), /its stream had no terminal event; one was added/)
+  assert.match(notice.detail, /the run has ended but its stream has not/)
+  assert.match((await repair(fixture)).join(), /its stream had not; its stream was ended/)
   assert.deepEqual((await examine(fixture)).notices, [])
   await fixture.restart()
   const chunks = await fixture.chunks(second.id)
@@ -133,7 +133,7 @@ test('a completed run whose row says failed is repaired to completed', async (co
     `update runs set status = 'failed', stop_reason = 'error', error = '{"errorType":"internal_error","message":"x"}',
       completed_at = 1, deaths = 2 where id = '${first.id}'`,
   )
-  await assertRepaired(fixture, ['I12', 'I5'], /status was "failed", is "completed".*deaths was 2, is 0/)
+  await assertRepaired(fixture, ['I12', 'I5'], /status was "failed" and is now "completed".*deaths was 2 and is now 0/)
 })
 
 test('a completed run whose row says running is repaired to completed and does not run a second time', async (context) => {
@@ -146,7 +146,7 @@ test('a completed run whose row says running is repaired to completed and does n
   await assertRepaired(
     fixture,
     ['I12', 'I5'],
-    /status was "running", is "completed".*lease_owner was "worker-gone", is nothing/,
+    /status was "running" and is now "completed".*the lease of .+ was removed/,
   )
   const asked = fixture.requests.length
   await fixture.restart()
@@ -157,9 +157,9 @@ test('a completed run whose row says running is repaired to completed and does n
 test('a changed expiry time and a lost waiting state are restored from the log', async (context) => {
   const { fixture, run } = await openWaitingFixture(context)
   tamper(fixture, `update runs set expires_at = expires_at + 1`)
-  await assertRepaired(fixture, ['I5'], /expires_at was \d+, is \d+/)
+  await assertRepaired(fixture, ['I5'], /expires_at was \d+ and is now \d+/)
   tamper(fixture, `update runs set waiting = 0, expires_at = null`)
-  await assertRepaired(fixture, ['I1', 'I5'], /waiting was false, is true/)
+  await assertRepaired(fixture, ['I1', 'I5'], /waiting was false and is now true/)
   await fixture.restart()
   const verdicts = [{ callId: 'c1', verdict: 'approve' as const }]
   const next = await fixture.wait(await answerApproval({ runId: run.id, verdicts }, fixture.context))
@@ -183,13 +183,13 @@ test('the waiting state is not restored after later runs of the conversation', a
 test('an event counter that is too low is raised', async (context) => {
   const { fixture, first } = await openQuietFixture(context)
   tamper(fixture, `update runs set next_seq = next_seq - 2 where id = '${first.id}'`)
-  await assertRepaired(fixture, ['I6'], /next_seq was \d+, is \d+/)
+  await assertRepaired(fixture, ['I6'], /next_seq was \d+ and is now \d+/)
 })
 
 test('a position counter that is too low is raised', async (context) => {
   const { fixture } = await openQuietFixture(context)
   tamper(fixture, `update conversations set next_position = 3`)
-  await assertRepaired(fixture, ['I6'], /next_position was 3, is 8/)
+  await assertRepaired(fixture, ['I6'], /next_position was 3 and is now 8/)
 })
 
 for (const [what, position] of [
@@ -264,7 +264,7 @@ test('an event that is not valid JSON is a violation of its run, and the rest is
 test('an expired approval of a home without a server is ended, with a denial for its call', async (context) => {
   const { fixture, run } = await openWaitingFixture(context, 1)
   assert.match((await examine(fixture)).notices.map(({ detail }) => detail).join(), /its approval has expired/)
-  assert.match((await repair(fixture)).join(), /its approval had expired; the run is cancelled/)
+  assert.match((await repair(fixture)).join(), /its approval had expired; it was cancelled/)
   const after = await examine(fixture)
   assert.deepEqual([after.violations, after.notices], [[], []])
   await fixture.restart()

@@ -38,7 +38,7 @@ export const add = (provider: string, options: AuthAddFlags, cli: CliContext): P
   withApp(cli, 'guest', async ({ context }) => {
     requireProviderName(provider, context)
     if ([options.keyStdin, options.tokenStdin, options.device].filter(Boolean).length > 1)
-      throw new Problem('invalid', 'Choose one of --key-stdin, --token-stdin and --device.')
+      throw new Problem('invalid', 'Use only one of --key-stdin, --token-stdin and --device.')
     if (options.device) return addByDevice(provider, options, { context, cli })
     const secret = await readSecret(provider, options, cli)
     if (secret === undefined) return INTERRUPTED
@@ -76,7 +76,7 @@ export const refresh = (which: string, cli: CliContext): Promise<number> =>
       for (const renewal of renewed) cli.out.line(renewalText(renewal))
       for (const variable of variables)
         cli.out.line(
-          `${variable} is an environment variable and cannot be renewed here. Change it and restart Holdfast.`,
+          `${variable} is an environment variable and cannot be refreshed here. Change it and restart Holdfast.`,
         )
       return renewed.some(({ refreshed }) => refreshed.type === 'dead' || refreshed.type === 'failed') ? 1 : 0
     }),
@@ -117,11 +117,11 @@ async function readSecret(provider: string, options: AuthAddFlags, cli: CliConte
   const { stdin } = process
   if (options.keyStdin || options.tokenStdin) return secretFromPipe(stdin)
   if (stdin.isTTY) return secretFromKeyboard(`API key for ${provider} (hidden): `, cli.notes, stdin)
-  throw new Problem('invalid', 'There is no terminal to read the key from. Pipe it in and add --key-stdin.')
+  throw new Problem('invalid', 'There is no terminal to read the API key from. Pipe it in and add --key-stdin.')
 }
 
 function plainKey(secret: string): string {
-  if (/\s/.test(secret)) throw new Problem('invalid', 'A key must be one word, without spaces or line breaks.')
+  if (/\s/.test(secret)) throw new Problem('invalid', 'An API key must be one word, without spaces or line breaks.')
   return secret
 }
 
@@ -174,10 +174,10 @@ function renewalText({ credential, refreshed }: RenewedCredential): string {
       ? `holdfast auth add ${provider} --label ${label} --device`
       : `holdfast auth add ${provider} --label ${label} --replace`
   const words: Record<RefreshResult['type'], string> = {
-    refreshed: `${name} was renewed${expiresAt === undefined ? '' : `; its token is valid until ${new Date(expiresAt).toISOString()}`}.`,
-    unchanged: `${name} has nothing to renew. For a new secret: \`${again}\`.`,
-    dead: `${name} can no longer be renewed: ${detailOf(refreshed)}. Sign in again: \`${again}\`.`,
-    failed: `${name} was not renewed: ${detailOf(refreshed)}.`,
+    refreshed: `${name} was refreshed${expiresAt === undefined ? '' : `; its token is valid until ${new Date(expiresAt).toISOString()}`}.`,
+    unchanged: `${name} has nothing to refresh. For a new secret: \`${again}\`.`,
+    dead: `${name} can no longer be refreshed: ${detailOf(refreshed)}. Sign in again: \`${again}\`.`,
+    failed: `${name} was not refreshed: ${detailOf(refreshed)}.`,
   }
   return words[refreshed.type]
 }

@@ -20,7 +20,7 @@ export async function cache(flags: { json?: boolean }, { environment, homeOf, ou
   if (!(await findServer(home)))
     throw new Problem(
       'unavailable',
-      'No server runs on this home, so there is no history cache. Start one with `holdfast serve`.',
+      'No server runs on this home, so there is no conversation cache. Start one with `holdfast serve`.',
     )
   const notify = (sentence: string) => notes.line(sentence)
   const connection = newServerConnection({ home, givenKey: environment.HOLDFAST_API_KEY?.trim(), notify })

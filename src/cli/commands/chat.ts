@@ -83,7 +83,9 @@ async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: Cli
   }
   if (!keyboard.isAttended && isIdle) for (const line of NO_INPUT_HELP) screen.line(line)
   else if (after === 'leave' && leaving.signal.aborted)
-    screen.line(`\n  Left during a turn. The ${server ? 'server continues it' : 'next start finishes it'}.`)
+    screen.line(
+      `\n  Left during a turn. The ${server ? `server at ${server}` : 'next Holdfast process on this home'} continues it.`,
+    )
 }
 
 /** At a terminal a refused message does not end the chat; in a script it does. */

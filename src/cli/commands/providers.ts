@@ -28,7 +28,7 @@ export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<
     const shown = providers.filter(({ state }) => state !== 'not-configured')
     for (const provider of shown) for (const line of providerLines(provider, now, out.look)) out.line(line)
     out.line(
-      `${bold('scripted'.padEnd(NAME_WIDTH))} ${green('ready')}  ${dim('built in; needs no key and no network')}`,
+      `${bold('scripted'.padEnd(NAME_WIDTH))} ${green('ready')}  ${dim('built in; needs no API key and no network')}`,
     )
     printUnconfigured(providers, context.directory.unaddressed(), out)
   })
@@ -67,7 +67,7 @@ const NAME_WIDTH = 16
 
 const COLOR: Record<ProviderState, keyof Look['paint']> = {
   ready: 'green',
-  resting: 'yellow',
+  'cooling-down': 'yellow',
   dead: 'red',
   'no-key': 'red',
   'not-configured': 'dim',
@@ -75,9 +75,9 @@ const COLOR: Record<ProviderState, keyof Look['paint']> = {
 
 const STATE_TEXT: Record<ProviderState, string> = {
   ready: 'ready',
-  resting: 'in cooldown',
+  'cooling-down': 'cooling down',
   dead: 'dead',
-  'no-key': 'no key',
+  'no-key': 'API key missing',
   'not-configured': 'not configured',
 }
 
@@ -89,8 +89,8 @@ function providerLines(provider: ListedProvider, now: number, look: Look): strin
   const pool = credentials.length > 1 ? `; pool: ${strategy} of ${credentials.length}` : ''
   const users = usedBy.length > 0 ? dim(`  used by ${usedBy.map(safeText).join(', ')}`) : ''
   const keyless = needsKey
-    ? red(`no key: set ${keyVariables.join(' or ')} or run \`holdfast auth add ${name}\``)
-    : dim('no key needed')
+    ? red(`API key is missing: set ${keyVariables.join(' or ')} or run \`holdfast auth add ${name}\``)
+    : dim('no API key needed')
   return [
     `${bold(name.padEnd(NAME_WIDTH))} ${look.paint[COLOR[state]](STATE_TEXT[state])}  ${safeText(baseUrl)}${ADDRESS_SOURCE[provider.addressFrom]}${users}`,
     ...(credentials.length === 0 ? [`  ${keyless}`] : []),
@@ -99,7 +99,7 @@ function providerLines(provider: ListedProvider, now: number, look: Look): strin
       .filter(({ scope }) => scope === 'endpoint')
       .map(
         (cooldown) =>
-          `  ${yellow(`its endpoint is in cooldown ${untilText(cooldown.until, now)} (${cooldown.reason}: ${safeText(cooldown.detail)})`)}`,
+          `  ${yellow(`its endpoint is cooling down ${untilText(cooldown.until, now)} (${cooldown.reason}: ${safeText(cooldown.detail)})`)}`,
       ),
     `  ${dim(`timeouts: connect ${seconds(connect)}, first byte ${seconds(firstByte)}, stall ${seconds(stall)}${pool}`)}`,
   ]
@@ -121,7 +121,7 @@ function printUnconfigured(
   const lines = [
     ...lacking.map(({ name, needsKey, keyVariables, baseUrlVariable }) => [
       name,
-      needsKey ? keyVariables.join(' or ') : `${baseUrlVariable}; no key needed`,
+      needsKey ? keyVariables.join(' or ') : `${baseUrlVariable}; no API key needed`,
     ]),
     ...unaddressed.map(({ name, baseUrlVariable }) => [name, baseUrlVariable]),
   ]

@@ -79,8 +79,8 @@ type ExitCodeOptions = { leftWith: number; server: string | undefined }
 
 function exitCode(ended: Run, { leftWith, server }: ExitCodeOptions, { notes }: CliContext): number {
   if (ended.waiting) {
-    notes.line(`  This turn is waiting for your approval: holdfast approvals approve ${ended.id}`)
-    notes.line(`  or, to deny: holdfast approvals deny ${ended.id} --reason "…"`)
+    notes.line(`  This turn waits for your approval. To approve: holdfast approvals approve ${ended.id}`)
+    notes.line(`  To deny: holdfast approvals deny ${ended.id} --reason "…"`)
   }
   if (ended.waiting || isSettled(ended)) return EXIT_OF_STOP[ended.stopReason ?? 'error']
   const who = server ? `The server at ${server}` : 'The next Holdfast process on this home'

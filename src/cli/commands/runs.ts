@@ -53,5 +53,5 @@ export const cancel = (id: string, cli: CliContext): Promise<void> =>
 function parseLimit(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value
-  throw new Problem('invalid', `--limit is "${text}"; it must be a whole number from 1 to 1000.`)
+  throw new Problem('invalid', `--limit must be a whole number from 1 to 1000, not "${text}".`)
 }

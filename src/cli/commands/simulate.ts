@@ -41,7 +41,7 @@ function parsePort(flag: string): number {
 function parseKeyFlag(flag: string): [string, string] {
   const at = flag.lastIndexOf('=')
   if (at > 0) return [flag.slice(0, at), flag.slice(at + 1)]
-  throw new Problem('invalid', '--key must be name=state, for example --key sk-test=revoked.')
+  throw new Problem('invalid', `--key must be name=state, for example sk-test=revoked, not "${flag}".`)
 }
 
 function readScriptFile(path: string): string {

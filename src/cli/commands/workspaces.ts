@@ -103,5 +103,5 @@ async function requireConversationId(which: string, context: ServiceContext): Pr
 function parseBytes(text: string): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1 && value <= 1_048_576) return value
-  throw new Problem('invalid', `--last is "${text}"; it must be a whole number of bytes from 1 to 1048576.`)
+  throw new Problem('invalid', `--last must be a whole number of bytes from 1 to 1048576, not "${text}".`)
 }

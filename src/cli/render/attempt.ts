@@ -42,5 +42,5 @@ function limitText({ outputCap, window }: AttemptFailed): string {
 
 function cooldownText({ scope, key, provider, until, reason }: Cooldown, words: RunLabels): string {
   const who = scope === 'endpoint' ? `the endpoint of ${provider}` : safeText(words.credential(key))
-  return `${who} is in cooldown until ${new Date(until).toISOString()} (${reason})`
+  return `${who} is cooling down until ${new Date(until).toISOString()} (${reason})`
 }

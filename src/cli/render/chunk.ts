@@ -179,11 +179,11 @@ export function remedyText(remedy: string, nextTarget?: string): string {
 }
 
 const REMEDY_TEXT: Record<string, string> = {
-  wait: 'Waiting a moment, then trying again.',
-  'retry-credential': 'Trying once more with the same key.',
-  'refresh-credential': 'Renewing the credential.',
+  wait: 'Waiting a moment, then retrying.',
+  'retry-credential': 'Retrying once with the same credential.',
+  'refresh-credential': 'Refreshing the credential.',
   'refresh-entitlement': 'Checking the account for paid access.',
-  'next-credential': 'Switching to another key.',
+  'next-credential': 'Switching to another credential.',
   'strip-signatures': 'Resending without reasoning signatures.',
   'drop-encrypted-reasoning': 'Resending without encrypted reasoning.',
   'shrink-images': 'Resending with smaller images.',
@@ -196,10 +196,10 @@ const REMEDY_TEXT: Record<string, string> = {
   'prompt-again': 'Prompting the model again.',
   continue: 'Asking the model to continue where it stopped.',
   'adopt-window': 'Using the smaller context window that the provider states.',
-  compact: 'Summarizing what came before.',
+  compact: 'Summarizing earlier messages.',
   'rebuild-transport': 'Opening new connections.',
   'next-target': 'Failing over to the next model in the chain.',
-  'give-up': 'Nothing is left to try.',
+  'give-up': 'Giving up: no remedy is left.',
 }
 
 const RESET_TEXT: Record<string, string> = {

@@ -12,7 +12,7 @@ export function credentialLine(member: PoolMember, now: number, { paint }: Look)
     ? `used ${useCount}×${lastUsedAt === undefined ? '' : `, last ${ageText(now - lastUsedAt)} ago`}`
     : ''
   const expiry = expiresAt === undefined ? '' : expiryText(expiresAt, now)
-  const trouble = refreshFailure ? paint.yellow(`not renewed: ${safeText(refreshFailure)}`) : ''
+  const trouble = refreshFailure ? paint.yellow(`not refreshed: ${safeText(refreshFailure)}`) : ''
   const about = [what, used, expiry].filter(Boolean).join(', ')
   return [
     `${paint.bold(safeText(label))} ${paint.dim(hint ?? '')}`.trimEnd(),
@@ -28,8 +28,8 @@ function stateText(state: CredentialState, now: number, { green, yellow, red }: 
   switch (state.type) {
     case 'ok':
       return green('ok')
-    case 'resting':
-      return yellow(`in cooldown ${untilText(state.until, now)} (${state.reason}: ${safeText(state.detail)})`)
+    case 'cooling-down':
+      return yellow(`cooling down ${untilText(state.until, now)} (${state.reason}: ${safeText(state.detail)})`)
     case 'dead':
       return red(`dead (${safeText(state.reason)}: ${safeText(state.detail)})`)
   }
@@ -40,7 +40,7 @@ export const untilText = (until: number, now: number): string =>
   `until ${new Date(until).toISOString()} (${ageText(until - now)} left)`
 
 const expiryText = (expiresAt: number, now: number): string =>
-  expiresAt > now ? `token valid for ${ageText(expiresAt - now)}` : 'token expired; renewed before use'
+  expiresAt > now ? `token valid for ${ageText(expiresAt - now)}` : 'token expired; refreshed before use'
 
 export const credentialJson = (member: PoolMember & { provider?: string }) => {
   const { id, provider, label, source, kind, hint, state, useCount, lastUsedAt, expiresAt, refreshFailure } = member
@@ -52,7 +52,7 @@ export const credentialJson = (member: PoolMember & { provider?: string }) => {
     kind,
     hint: hint ?? null,
     state: state.type,
-    until: state.type === 'resting' ? timeJson(state.until) : null,
+    until: state.type === 'cooling-down' ? timeJson(state.until) : null,
     reason: state.type === 'ok' ? null : state.reason,
     detail: state.type === 'ok' ? null : state.detail,
     use_count: useCount ?? null,

@@ -143,7 +143,7 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
     case 'approval-answered':
       return [
         `approval answered: ${event.decisions.map((one) => `${tool(one.callId)} ${decisionText(one)}`).join(', ')}`,
-        `carried out by ${event.continuedBy}`,
+        `continued by ${event.continuedBy}`,
       ]
     case 'cancel-requested':
       return [yellow(`cancel requested ${CANCEL_TEXT[event.cause]}`)]

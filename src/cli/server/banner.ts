@@ -22,7 +22,7 @@ export async function bannerLines(
   const rows = [
     ['Home', settings.home],
     ['Agents', agentsText(agents)],
-    ['Models', ['scripted (built in, needs no key)', ...ready].join(', ')],
+    ['Models', ['scripted (built in, needs no API key)', ...ready].join(', ')],
     ...(sandbox ? [['Sandbox', sandbox] as const] : []),
     ['Key', key.isNew ? `${key.key} ${dim(`(shown once; stored in ${where})`)}` : `in ${where}`],
     ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],

@@ -110,7 +110,7 @@ export const denseEvents: Invariant<RunTrace> = {
     )
     const strays = messages.filter((message) => message.conversationId !== run.conversationId)
     return [
-      ...(odd >= 0 ? [`event ${events[odd]!.seq} is at place ${odd + 1} of the log`] : []),
+      ...(odd >= 0 ? [`event ${events[odd]!.seq} is number ${odd + 1} in the log`] : []),
       ...(run.nextSeq === events.length + 1 ? [] : [`next_seq is ${run.nextSeq} after ${events.length} events`]),
       ...(misplaced > 0 ? [`${messages[misplaced]!.id} is not after the message before it`] : []),
       ...strays.map((message) => `${message.id} is in another conversation, ${message.conversationId}`),
@@ -129,7 +129,7 @@ export const densePositions: Invariant<ConversationRecord> = {
     const distinct = new Set(messages.map((message) => message.id)).size
     const count = from + messages.length
     return [
-      ...(odd >= 0 ? [`the message at place ${from + odd} has position ${messages[odd]!.position}`] : []),
+      ...(odd >= 0 ? [`message number ${from + odd} has position ${messages[odd]!.position}`] : []),
       ...(isEnd && nextPosition !== count ? [`next_position is ${nextPosition} after ${count} messages`] : []),
       ...(distinct === messages.length ? [] : [`${messages.length - distinct} message ids occur twice`]),
       ...(contextStart <= nextPosition ? [] : [`the context starts at ${contextStart}, after the last message`]),

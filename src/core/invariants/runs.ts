@@ -89,7 +89,9 @@ export const recoveryProgress: Invariant<RunTrace> = {
     let isPoisoned = false
     const continued = faultsByEvent(trace, (event, before) => {
       isPoisoned ||= before.deaths >= POISON_DEATHS
-      return isPoisoned && PROGRESS_EVENTS.includes(event.type) ? 'it continued after too many deaths' : undefined
+      return isPoisoned && PROGRESS_EVENTS.includes(event.type)
+        ? 'it continued after too many worker deaths'
+        : undefined
     })
     isPoisoned ||= final.deaths >= POISON_DEATHS
     const error = final.ended?.error?.errorType
@@ -100,7 +102,7 @@ export const recoveryProgress: Invariant<RunTrace> = {
       ...continued,
       ...(hidesDeaths ? [`its workers died too often, but it ended with ${final.ended?.stopReason}`] : []),
       ...(error === 'worker_lost' && !isPoisoned
-        ? [`it ended with worker_lost after only ${final.deaths} deaths`]
+        ? [`it ended with worker_lost after only ${final.deaths} worker deaths`]
         : []),
     ]
   },
@@ -120,7 +122,8 @@ export const turnIsolation: Invariant<RunTrace> = {
       if (event.type !== 'attempt-failed' && event.type !== 'answer-received' && event.type !== 'answer-cut')
         return undefined
       const state = before.attempts[event.type === 'attempt-failed' ? (event.purpose ?? 'answer') : 'answer']
-      if (event.target !== state.target) return `target ${event.target} while the turn was at ${state.target}`
+      if (event.target !== state.target)
+        return `it used target ${event.target} while the turn was at target ${state.target}`
       if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
       const ladder = LADDER[event.failure.kind]
       const next = event.nextTarget ?? event.target + 1
@@ -171,7 +174,7 @@ function pathFaults({ run, moments }: RunTrace): string[] {
   }
   if (path.at(-1) !== phaseOf(run)) path.push(phaseOf(run))
   const jump = path.findIndex((phase, index) => index > 0 && !TRANSITIONS[path[index - 1]!].includes(phase))
-  return jump > 0 ? [`it went from ${path[jump - 1]} to ${path[jump]}`] : []
+  return jump > 0 ? [`its status changed from ${path[jump - 1]} to ${path[jump]}`] : []
 }
 
 /** A waiting run ends with one answer, or with one cancel that settles its calls. No other event may follow. */

@@ -72,10 +72,10 @@ export const tokensReconcile: Invariant<StreamRecord> = {
       const isToldInFull = ended || seq <= lastTold
       if (!isToldInFull || streamed.mayBeShort) continue
       if (streamed.text !== textOf(content))
-        faults.push(`${event.answerId}: "${brief(streamed.text)}" was streamed, "${brief(textOf(content))}" is kept`)
+        faults.push(`${event.answerId}: "${brief(streamed.text)}" was streamed, "${brief(textOf(content))}" is stored`)
       // A cut answer keeps its text, not its reasoning.
       if (event.type === 'answer-received' && streamed.reasoning !== reasoningOf(content))
-        faults.push(`${event.answerId}: the reasoning that was streamed is not the one that is kept`)
+        faults.push(`${event.answerId}: the reasoning that was streamed is not the one that is stored`)
     }
     if (!ended) return faults
     for (const [id, { text, reasoning }] of texts)

@@ -29,7 +29,7 @@ const answerBody = z.object({
       ]),
     )
     .max(1000)
-    .describe('One decision for each waiting call.'),
+    .describe('One decision for each pending call.'),
 })
 
 /** The official client can read approvals of one agent at a time only. */
@@ -44,7 +44,7 @@ const listApprovalsOperation = operation({
 const answerApprovalOperation = operation({
   route: 'POST /v1/approvals/:run_id',
   scope: 'agent',
-  summary: 'Approves or denies all waiting calls of a run and returns the run that continues',
+  summary: 'Approves or denies all pending calls of a run and returns the run that continues',
   audit: 'by-request',
   params: runPath,
   body: answerBody,

@@ -20,9 +20,9 @@ const ready = operation({
   answer: statusSchema,
   async handle({ request, reply }) {
     const { version, draining, isReady } = request.server.serverContext
-    if (draining.aborted) return reply.code(503).send({ version, status: 'stopping' })
+    if (draining.aborted) return reply.code(503).send({ version, status: 'shutting down' })
     if (await isReady()) return { version, status: 'ok' }
-    return reply.code(503).send({ version, status: 'the store cannot be written' })
+    return reply.code(503).send({ version, status: 'the database cannot be written' })
   },
 })
 

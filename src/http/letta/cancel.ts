@@ -30,7 +30,7 @@ export async function cancelAll(
   runIds: readonly RunId[],
   context: ServiceContext,
 ): Promise<Record<string, 'cancelled' | 'failed'>> {
-  if (runIds.length === 0) throw new Problem('conflict', 'there are no active runs to cancel')
+  if (runIds.length === 0) throw new Problem('conflict', 'There are no active runs to cancel.')
   const outcomes = runIds.map(async (id) => {
     const { status } = await cancelAndWait(id, context)
     return [id, status === 'completed' || status === 'failed' ? 'failed' : 'cancelled'] as const

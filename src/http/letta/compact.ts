@@ -64,14 +64,17 @@ const SYSTEM_MESSAGE = 1
 export async function compactNow(compacting: CompactRequest, context: ServiceContext) {
   const { conversationId } = compacting
   const before = await countContextMessages(conversationId, context)
-  if (before === 0) throw new Problem('invalid-argument', 'there is nothing to summarize in this conversation')
+  if (before === 0) throw new Problem('invalid-argument', 'This conversation has no messages to summarize.')
   const runId = await changeContext({ ...compacting, task: 'compact' }, context)
   await waitForSuccess(runId, context)
   const { events } = await showRun(runId, context)
   const compacted = events.find(({ event }) => event.type === 'context-compacted')?.event
   const after = await countContextMessages(conversationId, context)
   if (compacted?.type !== 'context-compacted' || after >= before)
-    throw new Problem('invalid-argument', 'summarizing did not make this conversation shorter')
+    throw new Problem(
+      'invalid-argument',
+      'The summary is not shorter than the messages it replaces. The conversation is unchanged.',
+    )
   return {
     summary: compacted.text,
     num_messages_before: before + SYSTEM_MESSAGE,

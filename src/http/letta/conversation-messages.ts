@@ -117,7 +117,7 @@ async function runToResume(
     const runId = parseId('run', run_id)
     const run = runId && (await findRun(runId, context))
     if (run?.conversationId === conversationId) return run.id
-    throw new Problem('not-found', `there is no run ${run_id.slice(0, 80)} in this conversation`)
+    throw new Problem('not-found', `There is no run "${run_id.slice(0, 80)}" in this conversation.`)
   }
   if (otid) {
     for (const wait of OTID_WAITS_MS) {
@@ -125,7 +125,7 @@ async function runToResume(
       const runId = await findRunByOtid(conversationId, otid, context)
       if (runId) return runId
     }
-    throw new Problem('not-found', `no run in this conversation has otid "${otid.slice(0, 80)}"`)
+    throw new Problem('not-found', `There is no run with the otid "${otid.slice(0, 80)}" in this conversation.`)
   }
   const [active] = await listRuns({ conversationId, statuses: ['created', 'running'] }, 1, context)
   if (active) return active.id

@@ -39,11 +39,12 @@ export async function requirePosition(
 ): Promise<number | undefined> {
   if (cursor === undefined) return undefined
   const id = parseId('message', cursor)
-  if (!id) throw new Problem('invalid', `query: "${cursor.slice(0, 80)}" is not the id of a message`)
+  if (!id)
+    throw new Problem('invalid', `Unknown cursor "${cursor.slice(0, 80)}". Use the id of a message in this list.`)
   if (id === systemMessageId(conversationId)) return SYSTEM_POSITION
   const message = await findMessageByAnyId(id, context, conversationId)
   if (message) return message.position
-  throw new Problem('not-found', `there is no message ${id} in this conversation`)
+  throw new Problem('not-found', `Unknown cursor "${id}". Use the id of a message in this list.`)
 }
 
 /** A page of in-memory messages: those of one run or one step. */
@@ -52,7 +53,8 @@ export function pageOfMessages(messages: readonly Message[], query: MessageQuery
     if (cursor === undefined) return undefined
     const id = parseId('message', cursor)
     const index = messages.findIndex((message) => message.id === id || (id && message.id === answerOfRequest(id)))
-    if (index < 0) throw new Problem('not-found', `there is no message ${cursor.slice(0, 80)} in this list`)
+    if (index < 0)
+      throw new Problem('not-found', `Unknown cursor "${cursor.slice(0, 80)}". Use the id of a message in this list.`)
     return index
   }
   const isNewestFirst = query.order === 'desc'

@@ -97,14 +97,18 @@ function timeOf(text: string, side: 'start' | 'end'): number {
 async function requireConversationId(text: string | undefined, context: ServiceContext) {
   if (text === undefined) return undefined
   const id = parseId('conv', text)
-  if (!id) throw new Problem('invalid', `conversation_id: "${text.slice(0, 80)}" is not the id of a conversation`)
+  if (!id)
+    throw new Problem(
+      'invalid',
+      `conversation_id: must be "conv-" followed by a lowercase UUID of version 4, not "${text.slice(0, 80)}"`,
+    )
   return (await requireConversationById(id, context)).id
 }
 
 async function requireCursor(text: string, context: ServiceContext): Promise<string> {
   const id = parseId('message', text)
-  if (!id) throw new Problem('invalid', `query: "${text.slice(0, 80)}" is not the id of a message`)
+  if (!id) throw new Problem('invalid', `Unknown cursor "${text.slice(0, 80)}". Use the id of a message in this list.`)
   const message = await findMessageByAnyId(id, context)
   if (message) return message.id
-  throw new Problem('not-found', `there is no message ${id}`)
+  throw new Problem('not-found', `Unknown cursor "${id}". Use the id of a message in this list.`)
 }

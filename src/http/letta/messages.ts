@@ -152,7 +152,7 @@ const showMessage = operation({
     if (message) return wireMessages([message])
     const system = await systemMessage(message_id, context)
     if (system) return [system]
-    throw new Problem('not-found', `there is no message ${message_id}`)
+    throw new Problem('not-found', `There is no message "${message_id}".`)
   },
 })
 
@@ -189,5 +189,8 @@ async function toSendRequest(
 function requireRunId(text: string): RunId {
   const id = parseId('run', text)
   if (id) return id
-  throw new Problem('invalid-argument', `"${text.slice(0, 80)}" is not the id of a run`)
+  throw new Problem(
+    'invalid-argument',
+    `body.run_ids: must be "run-" followed by a lowercase UUID of version 4, not "${text.slice(0, 80)}"`,
+  )
 }

@@ -24,7 +24,8 @@ export const runPath = {
   run_id: z
     .string()
     .refine((text) => text.startsWith('run-'), {
-      error: ({ input }) => `"${String(input).slice(0, 80)}" is not the id of a run`,
+      error: ({ input }) =>
+        `must be "run-" followed by a lowercase UUID of version 4, not "${String(input).slice(0, 80)}"`,
       params: { problem: 'invalid-argument' },
       abort: true,
     })
@@ -90,7 +91,7 @@ export async function requireConversation(
   context: ServiceContext,
 ): Promise<{ agent: Agent; conversation: Conversation }> {
   if (named === 'default' && !agentId)
-    throw new Problem('not-found', 'conversation "default" needs the `agent_id` of its agent')
+    throw new Problem('not-found', 'The conversation "default" needs an agent. Send `agent_id` with it.')
   const agentNamed = named === 'default' ? agentId : named.startsWith('agent-') ? named : undefined
   if (agentNamed) {
     const agent = await requireAgentNamed(agentNamed, context)
@@ -102,11 +103,11 @@ export async function requireConversation(
 export async function requireRun(runId: RunId, context: ServiceContext): Promise<Run> {
   const run = await findRun(runId, context)
   if (run) return run
-  throw new Problem('not-found', `there is no run ${runId}`)
+  throw new Problem('not-found', `There is no run "${runId}".`)
 }
 
 export async function requireStep(stepId: StepId, context: ServiceContext): Promise<StoredStep> {
   const step = await findStep(stepId, context)
   if (step) return step
-  throw new Problem('not-found', `there is no step ${stepId}`)
+  throw new Problem('not-found', `There is no step "${stepId}".`)
 }

@@ -34,7 +34,8 @@ export async function requireStepCursors({ after, before }: RunPageQuery, contex
   for (const cursor of [after, before]) {
     if (cursor === undefined) continue
     const id = parseId('step', cursor)
-    if (!id || !(await findStep(id, context))) throw new Problem('not-found', `there is no step ${cursor.slice(0, 80)}`)
+    if (!id || !(await findStep(id, context)))
+      throw new Problem('not-found', `Unknown cursor "${cursor.slice(0, 80)}". Use the id of a step in this list.`)
   }
 }
 
@@ -42,6 +43,7 @@ export async function requireRunCursors({ after, before }: RunPageQuery, context
   for (const cursor of [after, before]) {
     if (cursor === undefined) continue
     const id = parseId('run', cursor)
-    if (!id || !(await findRun(id, context))) throw new Problem('not-found', `there is no run ${cursor.slice(0, 80)}`)
+    if (!id || !(await findRun(id, context)))
+      throw new Problem('not-found', `Unknown cursor "${cursor.slice(0, 80)}". Use the id of a run in this list.`)
   }
 }

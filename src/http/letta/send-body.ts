@@ -50,9 +50,9 @@ const approvalEntry = z.union([
 
 const approval = z.object({
   type: z.literal('approval'),
-  approvals: z.array(approvalEntry).nullish().describe('A decision or a result for each waiting call.'),
+  approvals: z.array(approvalEntry).nullish().describe('A decision or a result for each pending call.'),
   /** Deprecated, but clients still send it. */
-  approve: z.boolean().nullish().describe('Deprecated: one decision for all waiting calls.'),
+  approve: z.boolean().nullish().describe('Deprecated: one decision for all pending calls.'),
   approval_request_id: z.string().nullish().describe('Deprecated: the request or call that `approve` answers.'),
   reason: z.string().nullish().describe('Deprecated: why `approve` is false; the model reads it.'),
 })
@@ -91,7 +91,7 @@ export const sendBody = z.object({
     .array(input)
     .max(1000)
     .nullish()
-    .describe('Messages to send; the first one may answer waiting calls. Either this or `input`.'),
+    .describe('Messages to send; the first one may answer pending calls. Either this or `input`.'),
   input: content.nullish().describe('Short form of one user message. Either this or `messages`.'),
   agent_id: z.string().nullish().describe('Id of the agent, for the conversation `default`. Conversation routes only.'),
   streaming: z
@@ -149,7 +149,7 @@ export type ParsedSend =
   | { type: 'inputs'; inputs: NewInput[] }
   | { type: 'answer'; verdicts: Verdict[]; blanket?: BlanketDecision; followUps: NewInput[] }
 
-/** The deprecated form: one decision for all waiting calls. */
+/** The deprecated form: one decision for all pending calls. */
 type BlanketDecision = { approve: boolean; reason?: string; requestId?: string }
 
 export function parseSend({ messages, input: short }: SendBody): ParsedSend {

@@ -146,8 +146,9 @@ function toSendOptions({ body, mode, runType }: SendRequestInMode, context: Serv
 
 function requireOverrideModel(handle: string, { deps }: ServiceContext): TargetHandle {
   const target = parseTarget(handle)
-  if (!target) throw new Problem('invalid-argument', `override_model must be provider/model, not "${handle}"`)
-  if (!deps.models.find(target.provider)) throw new Problem('not-found', `Handle ${handle} not found: no such provider`)
+  if (!target) throw new Problem('invalid-argument', `body.override_model: must be provider/model, not "${handle}"`)
+  if (!deps.models.find(target.provider))
+    throw new Problem('not-found', `Handle ${handle} not found: provider ${target.provider} is not configured`)
   return handle as TargetHandle
 }
 

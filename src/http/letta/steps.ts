@@ -84,7 +84,7 @@ const rateStepOperation = operation({
   async handle({ params, body: { feedback, tags } }, context) {
     const { id: stepId } = await requireStep(params.step_id, context)
     const rated = await rateStep(stepId, defined({ feedback: feedback ?? undefined, tags: tags ?? undefined }), context)
-    if (!rated) throw new Problem('not-found', `there is no step ${stepId}`)
+    if (!rated) throw new Problem('not-found', `There is no step "${stepId}".`)
     return wireStep(rated)
   },
 })

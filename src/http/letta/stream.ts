@@ -40,7 +40,7 @@ export async function streamRun(
     // Without `[DONE]` a client knows that there is more and reconnects.
     else stream.disconnect()
   } catch (fault) {
-    context.deps.report(fault, `stream of ${runId}`)
+    context.deps.report(fault, `streaming ${runId}`)
     stream.destroy()
   } finally {
     stream.close()
@@ -124,6 +124,6 @@ async function cancelAfterDisconnect(runId: RunId, context: ServiceContext): Pro
   try {
     await cancelRun(runId, context)
   } catch (fault) {
-    context.deps.report(fault, `cancelling ${runId} after its reader left`)
+    context.deps.report(fault, `cancelling ${runId} after its client disconnected`)
   }
 }

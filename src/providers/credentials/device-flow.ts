@@ -39,7 +39,7 @@ export async function startDeviceFlow(
   const code = parseDeviceCode(reply.body, flow.device)
   if (!code) {
     const { code: error = `status ${reply.status}` } = parseOAuthError(reply.body)
-    return { type: 'failed', detail: `the vendor returned no device code (${error})` }
+    return { type: 'failed', detail: `the provider returned no device code (${error})` }
   }
   const started = { flow, name, code, endsAt: deps.clock.now() + code.lifetimeMs }
   const device: DeviceFlow = {

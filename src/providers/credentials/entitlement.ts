@@ -5,7 +5,7 @@ type Entitlement = { type: 'entitled' } | { type: 'not-entitled' } | { type: 'un
 
 /** Asks the vendor whether the account behind a token may use paid models. */
 export async function fetchEntitlement(flow: OAuthFlow, secret: string, signal: AbortSignal): Promise<Entitlement> {
-  if (flow.accountUrl === undefined) return { type: 'unknown', detail: 'this vendor has no account endpoint' }
+  if (flow.accountUrl === undefined) return { type: 'unknown', detail: 'the provider has no account endpoint' }
   const reply = await sendRequest(flow.accountUrl, {
     headers: { ...flow.requestHeaders, authorization: `Bearer ${secret}` },
     signal,

@@ -39,7 +39,7 @@ export function environmentSources(
       try {
         return readFileSync(path, 'utf8')
       } catch (error) {
-        if (!isReported) report(error, `reading the key file that ${variable}_FILE names`)
+        if (!isReported) report(error, `reading the key file in ${variable}_FILE`)
         isReported = true
         return undefined
       }

@@ -88,7 +88,7 @@ async function waitForHolder(seen: StoredCredential, deps: RefreshDeps): Promise
     if (row?.generation !== seen.generation || row.state.type === 'dead') return undefined
     // The holder released the claim without a new secret: a retry by every waiting process would fail the same way.
     if (row.refreshingBy === undefined)
-      return { type: 'failed', detail: row.refreshFailure ?? 'another process could not renew it' }
+      return { type: 'failed', detail: row.refreshFailure ?? 'another process could not refresh it' }
   }
   return undefined
 }
@@ -152,7 +152,7 @@ async function retryWrite<T>(write: () => Promise<T>, { clock, report }: Refresh
     } catch (error) {
       const mayPass = error instanceof Problem || (error instanceof StorageError && error.isTransient)
       if (!mayPass || attempt === MAX_WRITES) throw error
-      if (attempt === 1) report(error, 'storing a renewed credential')
+      if (attempt === 1) report(error, 'storing a refreshed credential')
       await clock.sleep(WRITE_RETRY_MS)
     }
   }
@@ -161,7 +161,7 @@ async function retryWrite<T>(write: () => Promise<T>, { clock, report }: Refresh
 async function awaitRenewal(renewal: Promise<RefreshResult>, signal: AbortSignal): Promise<RefreshResult> {
   try {
     return (
-      (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'the caller stopped waiting for the renewal' }
+      (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'the caller stopped waiting for the refresh' }
     )
   } catch (error) {
     // A rejected key file or an unavailable store: both messages say what to do.

@@ -47,7 +47,12 @@ async function exchangeToken(longLived: string, request: TokenRequest): Promise<
   })
   // This vendor sends no error code: 401 means that the long-lived token was revoked.
   if (reply.type === 'reply' && reply.status === 401)
-    return { type: 'refused', code: 'token_revoked', detail: 'the vendor no longer accepts this login', isFinal: true }
+    return {
+      type: 'refused',
+      code: 'token_revoked',
+      detail: 'the provider no longer accepts this login',
+      isFinal: true,
+    }
   return toTokenResponse(reply, [longLived], request)
 }
 

@@ -74,7 +74,7 @@ export function newEmbedder({ set, overrides, credentials, clock }: EmbedderOpti
       if (choice.type === 'cooling') return failed('cooling-down', choice.detail)
       if (choice.type === 'spent') return failed('auth-rejected', choice.detail)
       if (choice.type === 'none' && endpoint.needsKey)
-        return failed('auth-rejected', `provider ${target.provider} has no API key`)
+        return failed('auth-rejected', `the API key of ${target.provider} is missing`)
       const grant = choice.type === 'granted' ? choice.grant : undefined
       const { requestVectors } = await import('./request-vectors.ts')
       const answer = await requestVectors({ ...endpoint, grant }, texts, options)

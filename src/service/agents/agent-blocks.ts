@@ -24,7 +24,7 @@ export async function attachBlock(agent: Agent, blockId: BlockId, context: Servi
     case 'label-taken':
       throw new Problem('conflict', `Agent ${agent.name} already has another block with the same label.`)
     case 'not-found':
-      throw new Problem('not-found', `There is no block ${blockId}.`)
+      throw new Problem('not-found', `There is no block "${blockId}".`)
   }
 }
 

@@ -49,5 +49,5 @@ async function changeTools(
   const now = context.deps.clock.now()
   const edit = (before: Agent): Agent => ({ ...before, ...change(before), updatedAt: now })
   if (!(await context.deps.store.agents.update(context.organizationId, agent.id, { edit })))
-    throw new Problem('not-found', `There is no agent ${agent.id}.`)
+    throw new Problem('not-found', `There is no agent "${agent.id}".`)
 }

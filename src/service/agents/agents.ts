@@ -29,7 +29,7 @@ export const listAgents = (context: ServiceContext): Promise<Agent[]> =>
 export async function searchAgents(filter: AgentFilter, page: ListPage, context: ServiceContext): Promise<Agent[]> {
   const agents = await context.deps.store.agents.search(context.organizationId, filter, page)
   if (agents) return agents
-  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of an agent in this list.`)
+  throw new Problem('not-found', `Unknown cursor "${page.after ?? page.before}". Use the id of an agent in this list.`)
 }
 
 export const countAgents = (context: ServiceContext): Promise<number> =>
@@ -87,7 +87,7 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
     recompiles: system !== undefined || blocks !== undefined,
   })
   if (updated) return updated
-  throw new Problem('not-found', `There is no agent ${agent.id}.`)
+  throw new Problem('not-found', `There is no agent "${agent.id}".`)
 }
 
 const ACTIVE_STATUSES: ('created' | 'running')[] = ['created', 'running']
@@ -112,7 +112,7 @@ export async function deleteAgent(agent: Agent, context: ServiceContext, signal:
   }
   const conversations = await store.conversations.list(organizationId, agent.id)
   if (!(await store.agents.delete(organizationId, agent.id)))
-    throw new Problem('not-found', `There is no agent ${agent.id}.`)
+    throw new Problem('not-found', `There is no agent "${agent.id}".`)
   await closeConversations(
     conversations.map(({ id }) => id),
     context,

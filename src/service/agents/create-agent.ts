@@ -101,7 +101,10 @@ async function chooseTools(
   const missing = names.filter((name) => !found.includes(name))
   if (missing.length === 0) return { tools: found, ...withSettings }
   if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
-  throw new Problem('invalid', `No such tool: ${missing.join(', ')}. Available: ${all.join(', ')}.`)
+  throw new Problem(
+    'invalid',
+    `There is no tool ${missing.map((name) => `"${name}"`).join(' or ')}. Available tools: ${all.join(', ')}.`,
+  )
 }
 
 /** Tools that an embedding program adds are its own choice, so every agent has them; workspace tools must be named. */

@@ -40,7 +40,7 @@ async function answerOrAttach(request: AnswerApprovalRequest, context: ServiceCo
     if (!run)
       throw new Problem(
         'not-found',
-        `There is no run "${request.runId}". \`holdfast approvals\` lists the waiting runs.`,
+        `There is no run "${request.runId}". \`holdfast approvals\` lists the pending approvals.`,
       )
     const events = await store.events.read(run.id, 0)
     const turn = foldTurn(events.map(({ event }) => event))

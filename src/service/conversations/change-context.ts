@@ -61,7 +61,7 @@ export async function changeContext(request: ChangeContextRequest, context: Serv
       engine.dispatcher.wake('queue')
       return opened.run.id
     case 'no-conversation':
-      throw new Problem('not-found', `There is no conversation ${conversationId}.`)
+      throw new Problem('not-found', `There is no conversation "${conversationId}".`)
     case 'refused':
       throw await refusalProblem(opened, context)
     case 'steered':

@@ -26,7 +26,7 @@ export async function searchConversations(
   if (found) return found
   throw new Problem(
     'not-found',
-    `Unknown cursor ${page.after ?? page.before}. Use the id of a conversation in this list.`,
+    `Unknown cursor "${page.after ?? page.before}". Use the id of a conversation in this list.`,
   )
 }
 
@@ -55,7 +55,7 @@ export const findConversation = (
 export async function requireConversationById(id: ConversationId, context: ServiceContext): Promise<Conversation> {
   const found = await findConversation(id, context)
   if (found) return found
-  throw new Problem('not-found', `There is no conversation ${id}.`)
+  throw new Problem('not-found', `There is no conversation "${id}".`)
 }
 
 /** A conversation by its id, with its agent. */
@@ -67,7 +67,7 @@ export async function requireConversationAndAgent(
   const conversation = await conversations.get(organizationId, id)
   const agent = conversation && (await agents.get(organizationId, conversation.agentId))
   if (agent) return { agent, conversation }
-  throw new Problem('not-found', `There is no conversation ${id}.`)
+  throw new Problem('not-found', `There is no conversation "${id}".`)
 }
 
 /** Creates a conversation in addition to the default one of the agent. */
@@ -107,7 +107,7 @@ export async function updateConversation(
     }
   })
   if (updated) return updated
-  throw new Problem('not-found', `There is no conversation ${id}.`)
+  throw new Problem('not-found', `There is no conversation "${id}".`)
 }
 
 /** The context, the open approval and the end of the agent's last run, read in one snapshot. */
@@ -159,7 +159,7 @@ export async function forkConversation(
     ...defined({ lastMessageAt: last }),
   }
   if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')
-    throw new Problem('not-found', `There is no conversation ${source.id}.`)
+    throw new Problem('not-found', `There is no conversation "${source.id}".`)
   await promptOf(fork.id, context)
   return fork
 }
@@ -186,7 +186,7 @@ export async function deleteConversation(
       case 'deleted':
         return closeConversations([id], context)
       case 'not-found':
-        throw new Problem('not-found', `There is no conversation ${id}.`)
+        throw new Problem('not-found', `There is no conversation "${id}".`)
       case 'busy':
         // Newest first: a queued run must not start when the one before it ends.
         for (const runId of deleted.runIds.toReversed()) {

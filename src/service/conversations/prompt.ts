@@ -28,7 +28,7 @@ export async function recompilePrompt(
 ): Promise<string> {
   const { store, clock } = context.deps
   const materials = await store.prompts.inputs(context.organizationId, conversationId)
-  if (!materials) throw new Problem('not-found', `There is no conversation ${conversationId}.`)
+  if (!materials) throw new Problem('not-found', `There is no conversation "${conversationId}".`)
   const text = compilePrompt({ ...materials, at: clock.now() })
   if (!dryRun) await store.prompts.replace(context.organizationId, conversationId, text)
   return text

@@ -17,10 +17,10 @@ export async function signIn({ provider, label, signal }: SignInRequest, context
     case 'unsupported':
       throw new Problem(
         'invalid',
-        `Provider ${provider} has no device-code login. Add a key with \`holdfast auth add ${provider}\`.`,
+        `Provider ${provider} does not support signing in with a device code. Add an API key with \`holdfast auth add ${provider}\`.`,
       )
     case 'failed':
-      throw new Problem('unavailable', `The login at ${provider} could not be started: ${started.detail}.`)
+      throw new Problem('unavailable', `The sign-in to ${provider} could not be started: ${started.detail}.`)
   }
 }
 

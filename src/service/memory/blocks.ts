@@ -32,13 +32,13 @@ export async function createBlock(input: NewBlock, context: ServiceContext): Pro
 export async function requireBlock(id: BlockId, context: ServiceContext): Promise<Block> {
   const block = await context.deps.store.blocks.get(context.organizationId, id)
   if (block) return block
-  throw new Problem('not-found', `There is no block ${id}.`)
+  throw new Problem('not-found', `There is no block "${id}".`)
 }
 
 export async function listBlocks(filter: BlockFilter, page: ListPage, context: ServiceContext): Promise<Block[]> {
   const blocks = await context.deps.store.blocks.list(context.organizationId, filter, page)
   if (blocks) return blocks
-  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of a block in this list.`)
+  throw new Problem('not-found', `Unknown cursor "${page.after ?? page.before}". Use the id of a block in this list.`)
 }
 
 /** Every agent with this block sees the new value when its prompt is compiled next. */
@@ -60,13 +60,13 @@ export async function updateBlock(id: BlockId, change: BlockChange, context: Ser
   })
   if (updated === 'label-taken')
     throw new Problem('conflict', `An agent with this block already has another block labeled "${change.label}".`)
-  if (!updated) throw new Problem('not-found', `There is no block ${id}.`)
+  if (!updated) throw new Problem('not-found', `There is no block "${id}".`)
   return updated
 }
 
 export async function deleteBlock(id: BlockId, context: ServiceContext): Promise<void> {
   if (!(await context.deps.store.blocks.delete(context.organizationId, id)))
-    throw new Problem('not-found', `There is no block ${id}.`)
+    throw new Problem('not-found', `There is no block "${id}".`)
 }
 
 /** A validated block that is not stored yet. */

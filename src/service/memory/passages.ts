@@ -39,7 +39,7 @@ export async function listPassages(
 ): Promise<Passage[]> {
   const passages = await context.deps.store.passages.list(context.organizationId, agent.id, page)
   if (passages) return passages
-  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of a passage in this list.`)
+  throw new Problem('not-found', `Unknown cursor "${page.after ?? page.before}". Use the id of a passage in this list.`)
 }
 
 /** Without an agent: among the passages of all agents. */

@@ -93,7 +93,7 @@ export async function listAllMessages(
 ): Promise<MessageWithAgent[]> {
   const found = await deps.store.messageSearch.list(organizationId, page)
   if (found) return found
-  throw new Problem('not-found', `Unknown cursor ${page.after ?? page.before}. Use the id of a message in this list.`)
+  throw new Problem('not-found', `Unknown cursor "${page.after ?? page.before}". Use the id of a message in this list.`)
 }
 
 type MessageSearchRequest = {

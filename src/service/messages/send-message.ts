@@ -106,11 +106,17 @@ async function toSendResult(
     case 'repeated':
       return { type: opened.type, runId: opened.runId }
     case 'key-conflict':
-      throw new Problem('conflict', 'This idempotency key was used for another message.', { runId: opened.runId })
+      throw new Problem(
+        'conflict',
+        'This idempotency key was used for another message. Send this one with a new key.',
+        { runId: opened.runId },
+      )
     case 'otid-conflict':
-      throw new Problem('conflict', 'This otid was used for another message.', { runId: opened.runId })
+      throw new Problem('conflict', 'This otid was used for another message. Send this one with a new otid.', {
+        runId: opened.runId,
+      })
     case 'no-conversation':
-      throw new Problem('not-found', `There is no conversation ${conversationId}.`)
+      throw new Problem('not-found', `There is no conversation "${conversationId}".`)
     case 'refused':
       throw await refusalProblem(opened, context)
   }

@@ -45,12 +45,12 @@ function refuseOverQuota(
   if (turnsPerKey > 0 && running.filter((one) => one.actor === actor).length >= turnsPerKey)
     throw new Problem(
       'queue-full',
-      `This key has reached its limit of running turns (${turnsPerKey}). Try again later.`,
+      `This key has reached its limit of running turns (${turnsPerKey}). Try again later, or raise limits.turns_per_key.`,
     )
   if (turnsPerAgent > 0 && running.filter((one) => one.agentId === agentId).length >= turnsPerAgent)
     throw new Problem(
       'queue-full',
-      `This agent has reached its limit of running turns (${turnsPerAgent}). Try again later.`,
+      `This agent has reached its limit of running turns (${turnsPerAgent}). Try again later, or raise limits.turns_per_agent.`,
     )
 }
 

@@ -38,5 +38,8 @@ export async function listAudit(
   const organization = await organizationFor(organizationId, context)
   const entries = await context.deps.store.audit.list(organization, page)
   if (entries) return entries
-  throw new Problem('not-found', 'Unknown cursor. Use the id of an audit entry in this list.')
+  throw new Problem(
+    'not-found',
+    `Unknown cursor "${page.after ?? page.before}". Use the id of an audit entry in this list.`,
+  )
 }

@@ -63,7 +63,7 @@ export async function requireKey(
   const id = parseId('key', text)
   const key = id && (await context.deps.store.keys.get(await organizationFor(organizationId, context), id))
   if (key) return key
-  throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
+  throw new Problem('not-found', `There is no key "${text.slice(0, 80)}".`)
 }
 
 /** The key is refused from now on, and its open requests end within a second, in every process. */
@@ -76,7 +76,7 @@ export async function revokeKey(
   const audit = newAuditEntry({ verb: 'key.revoke', object: text, organizationId }, context)
   const key = id && (await context.deps.store.keys.revoke(organizationId, id, audit))
   if (key) return key
-  throw new Problem('not-found', `There is no key ${text.slice(0, 80)}.`)
+  throw new Problem('not-found', `There is no key "${text.slice(0, 80)}".`)
 }
 
 /** Each uuid has 74 random bits; five of them exceed the 256 bits of the digest. */
@@ -92,5 +92,5 @@ function newSecret({ deps: { randomness, digest } }: ServiceContext): { prefix: 
 async function requireUser(text: string, organizationId: `org-${string}`, { deps }: ServiceContext): Promise<UserId> {
   const id = parseId('user', text)
   if (id && (await deps.store.people.getUser(organizationId, id))) return id
-  throw new Problem('not-found', `There is no user ${text.slice(0, 80)} in this organization.`)
+  throw new Problem('not-found', `There is no user "${text.slice(0, 80)}" in this organization.`)
 }

@@ -12,5 +12,5 @@ export async function organizationFor(named: string | undefined, context: Servic
     isOperator(context.caller) &&
     (id === DEFAULT_ORGANIZATION || (await context.deps.store.people.getOrganization(id)) !== undefined)
   if (isKnown) return id
-  throw new Problem('not-found', `There is no organization ${named.slice(0, 80)}.`)
+  throw new Problem('not-found', `There is no organization "${named.slice(0, 80)}".`)
 }

@@ -26,7 +26,7 @@ export async function createOrganization(
       ? 'name-taken'
       : await store.people.createOrganization(organization, audit)
   if (made === 'created') return organization
-  throw new Problem('conflict', `An organization named ${name} already exists.`)
+  throw new Problem('conflict', `An organization named "${name}" already exists.`)
 }
 
 /** Operators see all organizations; other callers see their own. */
@@ -48,7 +48,7 @@ export async function createUser(
   const user: User = { id: `user-${randomness.uuid()}`, organizationId, name, createdAt: clock.now() }
   const audit = newAuditEntry({ verb: 'user.create', object: user.id, organizationId }, context)
   if ((await store.people.createUser(user, audit)) === 'created') return user
-  throw new Problem('conflict', `A user named ${name} already exists.`)
+  throw new Problem('conflict', `A user named "${name}" already exists.`)
 }
 
 export async function listUsers({ organizationId }: InOrganization, context: ServiceContext): Promise<User[]> {
@@ -64,7 +64,7 @@ export async function deleteUser(
   const id = parseId('user', text)
   const audit = newAuditEntry({ verb: 'user.delete', object: text, organizationId }, context)
   if (id && (await context.deps.store.people.deleteUser(organizationId, id, audit))) return
-  throw new Problem('not-found', `There is no user ${text.slice(0, 80)}.`)
+  throw new Problem('not-found', `There is no user "${text.slice(0, 80)}".`)
 }
 
 const MAX_NAME_LENGTH = 200

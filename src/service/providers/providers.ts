@@ -15,11 +15,11 @@ import type { ServiceContext } from '../service-context.ts'
  * `ready`: requests can be sent; it does not mean that the provider answers. `not-configured`: a key or an address is
  * missing, and no agent uses the provider.
  */
-export type ProviderState = 'ready' | 'resting' | 'dead' | 'no-key' | 'not-configured'
+export type ProviderState = 'ready' | 'cooling-down' | 'dead' | 'no-key' | 'not-configured'
 
 export type CredentialState =
   | { type: 'ok' }
-  | { type: 'resting'; until: number; reason: string; detail: string }
+  | { type: 'cooling-down'; until: number; reason: string; detail: string }
   | { type: 'dead'; reason: string; detail: string }
 
 /** A credential of a pool, stored or from the environment, without its secret. */
@@ -74,7 +74,9 @@ export function poolMembers(
   )
   const cooldownState = (id: string): CredentialState => {
     const found = cooldownById.get(id)
-    return found ? { type: 'resting', until: found.until, reason: found.reason, detail: found.detail } : { type: 'ok' }
+    return found
+      ? { type: 'cooling-down', until: found.until, reason: found.reason, detail: found.detail }
+      : { type: 'ok' }
   }
   return [
     ...stored.map((row): PoolMember & { provider: string } => ({
@@ -116,9 +118,9 @@ function providerState(provider: Omit<ListedProvider, 'state'>): ProviderState {
     if (needsKey) return usedBy.length > 0 ? 'no-key' : 'not-configured'
     return addressFrom === 'vendor' && usedBy.length === 0 ? 'not-configured' : 'ready'
   }
-  if (cooldowns.some(({ scope }) => scope === 'endpoint')) return 'resting'
+  if (cooldowns.some(({ scope }) => scope === 'endpoint')) return 'cooling-down'
   if (credentials.some(({ state }) => state.type === 'ok')) return 'ready'
-  return credentials.some(({ state }) => state.type === 'resting') ? 'resting' : 'dead'
+  return credentials.some(({ state }) => state.type === 'cooling-down') ? 'cooling-down' : 'dead'
 }
 
 const isUsedBy = (provider: string, agent: Agent, { defaults }: ServiceContext): boolean =>
@@ -163,4 +165,4 @@ function unknownProvider(name: string, context: DirectoryContext): Problem {
 export const keyAdvice = ({ name, keyVariables }: Pick<ProviderEntry, 'name' | 'keyVariables'>): string =>
   `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${name}\`.`
 
-export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'no API key is configured, so no request was sent' }
+export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'the API key is missing, so no request was sent' }

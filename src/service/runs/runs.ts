@@ -67,6 +67,6 @@ export async function markAnswered(runId: RunId, { deps }: ServiceContext): Prom
   try {
     await deps.store.runs.markAnswered(runId)
   } catch (fault) {
-    deps.report(fault, `noting that the request of ${runId} was answered`)
+    deps.report(fault, `recording that the request of ${runId} was answered`)
   }
 }

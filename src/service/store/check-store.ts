@@ -43,7 +43,7 @@ export async function checkStore(context: ServiceContext): Promise<StoreReport> 
     links.add(summarize(record))
     if (run.status === 'running' && !isHeld(run, workers)) unheld.push(run)
     if (run.waiting && run.expiresAt !== undefined && run.expiresAt < context.deps.clock.now())
-      report.notices.push({ where: run.id, detail: 'its approval has expired; a running server cancels the run' })
+      report.notices.push({ where: run.id, detail: 'its approval has expired; a running server cancels it' })
   }
   for await (const record of context.snapshot.conversations()) {
     if (record.isEnd ?? true) report.conversations++
@@ -106,11 +106,11 @@ async function checkUnfinished({ unheld, unended }: UnfinishedRuns, check: Unfin
   await checkUnheld(unheld, check)
   const still = new Set(unended.length > 0 ? await context.deps.streams.unended(UNENDED_PAGE) : [])
   for (const where of unended.filter((id) => still.has(id))) {
-    if (hasEngine) addViolation(oneTerminal, { where, detail: 'the run has ended, but its stream has not' }, report)
+    if (hasEngine) addViolation(oneTerminal, { where, detail: 'the run has ended but its stream has not' }, report)
     else
       report.notices.push({
         where,
-        detail: 'its stream has no terminal event; a running server or the next subscriber adds it',
+        detail: 'the run has ended but its stream has not; a running server or the next reader ends it',
       })
   }
 }
@@ -136,5 +136,5 @@ const addViolation = <Subject>(
 
 const takeoverDetail = (hasEngine: boolean): string =>
   hasEngine
-    ? 'its worker died; another worker will take it over in quarantine'
+    ? 'its worker died; another worker takes it over and runs it alone'
     : 'its worker died; it continues when a server starts'

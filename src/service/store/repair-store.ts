@@ -41,7 +41,7 @@ async function raisePositions({ deps, snapshot }: ServiceContext): Promise<Repai
     const { id, nextPosition } = conversation
     const to = (messages.at(-1)?.position ?? -1) + 1
     if (to <= nextPosition || !(await deps.store.repairs.raiseNextPosition(id, to))) continue
-    repairs.push({ where: id, did: `next_position was ${nextPosition}, is ${to}` })
+    repairs.push({ where: id, did: `next_position was ${nextPosition} and is now ${to}` })
   }
   return repairs
 }
@@ -123,7 +123,7 @@ async function expireApprovals({ deps, snapshot }: ServiceContext): Promise<Repa
   for (const run of await store.runs.expired(clock.now(), PAGE)) {
     if (!(await isSound(run, store))) continue
     await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', { ...deps, notify: () => {} })
-    repairs.push({ where: run.id, did: 'its approval had expired; the run is cancelled and its calls are denied' })
+    repairs.push({ where: run.id, did: 'its approval had expired; it was cancelled and its calls were denied' })
   }
   return repairs
 }
@@ -141,7 +141,7 @@ async function endStreams({ deps }: ServiceContext): Promise<Repair[]> {
     if (!run || !isOver(run)) continue
     try {
       await finishStream(runId, deps)
-      repairs.push({ where: runId, did: 'its stream had no terminal event; one was added' })
+      repairs.push({ where: runId, did: 'the run had ended but its stream had not; its stream was ended' })
     } catch (fault) {
       if (fault instanceof StorageError) throw fault
       // Its log cannot be rendered: `checkStore` reports what is wrong with it.

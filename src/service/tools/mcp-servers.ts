@@ -234,6 +234,6 @@ async function requireServer(id: McpServerId, context: ServiceContext): Promise<
   throw notFound(id)
 }
 
-const notFound = (id: McpServerId) => new Problem('not-found', `There is no MCP server ${id}.`)
+const notFound = (id: McpServerId) => new Problem('not-found', `There is no MCP server "${id}".`)
 
-const nameTaken = (name: string) => new Problem('conflict', `An MCP server named ${name} already exists.`)
+const nameTaken = (name: string) => new Problem('conflict', `An MCP server named "${name}" already exists.`)

@@ -33,7 +33,7 @@ export async function runAgentTool(
   const tool = (await agentTools(agent, { tools, mcp, stored })).find(name)
   if (!tool) throw new Problem('not-found', `Tool ${name} of agent ${agent.name} no longer exists.`)
   const conversation = await store.conversations.defaultOf(context.organizationId, agent.id)
-  if (!conversation) throw new Problem('not-found', `There is no agent ${agent.id}.`)
+  if (!conversation) throw new Problem('not-found', `There is no agent "${agent.id}".`)
   return invoke(tool, { ...request, agentId: agent.id, conversationId: conversation.id })
 }
 

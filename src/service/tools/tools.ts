@@ -38,7 +38,7 @@ export async function requireTool(id: ToolId, context: ServiceContext): Promise<
   const own = tools.names().find((name) => builtinToolId(name, context) === id)
   const tool = own ? builtinTool(tools.find(own)!, context) : await store.tools.get(context.organizationId, id)
   if (tool) return tool
-  throw new Problem('not-found', `There is no tool ${id}.`)
+  throw new Problem('not-found', `There is no tool "${id}".`)
 }
 
 /** The tools with these names, in order; unknown names are left out. */
@@ -64,7 +64,7 @@ export async function createTool(input: NewTool, context: ServiceContext): Promi
   const tool = toStoredTool(input, context)
   refuseBuiltinName(tool.name, context)
   if ((await context.deps.store.tools.create(tool)) === 'created') return tool
-  throw new Problem('conflict', `A tool named ${tool.name} already exists. Use upsert to replace it.`)
+  throw new Problem('conflict', `A tool named "${tool.name}" already exists. Use PUT /v1/tools (upsert) to replace it.`)
 }
 
 /** Replaces the tool of the same name, or creates it. */
@@ -119,8 +119,9 @@ async function updateStored(
     if (edited.name !== tool.name) refuseBuiltinName(edited.name, context)
     return edited
   })
-  if (updated === 'name-taken') throw new Problem('conflict', 'A tool with that name already exists.')
-  if (!updated) throw new Problem('not-found', `There is no tool ${id}.`)
+  if (updated === 'name-taken')
+    throw new Problem('conflict', 'Another tool already has the new name. Choose another name.')
+  if (!updated) throw new Problem('not-found', `There is no tool "${id}".`)
   return updated
 }
 

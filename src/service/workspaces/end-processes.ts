@@ -34,6 +34,6 @@ export async function endProcesses(id: ConversationId, { workspaces, report }: E
     await Promise.all(running.map(({ processId }) => workspace?.kill(processId, 'removed')))
   } catch (fault) {
     // A workspace that cannot be reached does not prevent the reset of its conversation.
-    report(fault, `ending what runs in the workspace of ${id}`)
+    report(fault, `ending the processes of the workspace of ${id}`)
   }
 }

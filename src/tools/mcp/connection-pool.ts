@@ -72,7 +72,7 @@ export function newMcpConnectionPool(idleMs = IDLE_MS): McpConnectionPool {
         if (entry.connection.isOpen) return handOut(key, entry.connection, true)
         closeConnection(entry.connection)
       }
-      if (isClosed) throw new Error('The server is stopping.')
+      if (isClosed) throw new Error('The server is shutting down.')
       return handOut(key, await openMcpConnection(endpoint, signal), false)
     },
     drop(prefix) {

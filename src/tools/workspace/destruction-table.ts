@@ -63,7 +63,7 @@ export const DESTRUCTION: readonly Destruction[] = [
       (mayHave('-r', '-R', '--recursive') && !operands.every(isReplaceable)),
     why: 'it deletes whole folders, or files that are not named one by one',
   },
-  { names: ['shred', 'srm', 'wipe'], why: 'it deletes beyond recovery' },
+  { names: ['shred', 'srm', 'wipe'], why: 'it deletes files beyond recovery' },
   { names: ['truncate'], why: 'it truncates files' },
   {
     names: ['mkfs', 'mkfs.', 'mke2fs', 'mkswap', 'wipefs', 'fdisk', 'sfdisk', 'cfdisk', 'gdisk', 'sgdisk', 'parted'],
@@ -150,7 +150,7 @@ export const DESTRUCTION: readonly Destruction[] = [
   {
     names: ['kubectl', 'oc', 'helm'],
     when: hasOperand('delete', 'drain', 'uninstall'),
-    why: 'it deletes in a cluster',
+    why: 'it deletes resources in a cluster',
   },
   { names: ['terraform', 'tofu', 'pulumi', 'cdk'], when: hasOperand('destroy'), why: 'it destroys infrastructure' },
   {
@@ -159,13 +159,13 @@ export const DESTRUCTION: readonly Destruction[] = [
       operands.some(({ text }) =>
         /^(rm|rb|del|delete|delete-.+|purge|deletefile|terminate-.+|.+:destroy|destroy)$/.test(text),
       ),
-    why: 'it deletes in a cloud',
+    why: 'it deletes cloud resources',
   },
   {
     names: ['apt', 'apt-get', 'dpkg', 'dnf', 'yum', 'apk', 'pacman', 'brew'],
     when: (call) =>
       hasOperand('remove', 'purge', 'erase', 'autoremove', 'del', 'uninstall')(call) || call.has('-R', '-P'),
-    why: 'it removes programs',
+    why: 'it uninstalls programs',
   },
   {
     names: ['python', 'python3', 'python3.', 'perl', 'ruby', 'node', 'php', 'lua', 'deno', 'bun'],

@@ -18,7 +18,7 @@ const MAX_NESTING = 8
 /** Why every command needs approval where there is no sandbox. */
 export const NO_SANDBOX = 'it runs without a sandbox'
 
-export const UNREADABLE = 'the command line cannot be read'
+export const UNREADABLE = 'the command line cannot be parsed'
 const CANNOT_BE_READ = 'it runs something that is known only at run time'
 
 function checkScript(text: string, depth: number): string | undefined {

@@ -67,13 +67,13 @@ export async function newProxy(options: ProxyOptions): Promise<RunningProxy> {
 
   const server = createServer((request, response) => {
     void forward(request, response).catch((fault) => {
-      report(fault, 'the egress proxy of workspaces')
+      report(fault, 'running the egress proxy of workspaces')
       response.destroy()
     })
   })
   server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     void tunnel(request, socket, head).catch((fault) => {
-      report(fault, 'the egress proxy of workspaces')
+      report(fault, 'running the egress proxy of workspaces')
       socket.destroy()
     })
   })

@@ -186,7 +186,7 @@ export function laterCallbacks({ server, newAgent }: BehaviorFixture): void {
     assert.equal(once.callback_status_code, 500)
     assert.match(
       once.callback_error,
-      /^Attempt 1 of 8: the receiver answered with status 500\. The next attempt is in 5 s\.$/,
+      /^Attempt 1 of 8: the webhook answered with status 500\. The next attempt is in 5 s\.$/,
     )
     await listener.called(2)
     const twice = await waitForCallback(client, id, ({ callback_status_code }) => callback_status_code === 204)

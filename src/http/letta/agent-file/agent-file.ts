@@ -26,12 +26,14 @@ export type ImportOverrides = {
 
 /** Parses the agents of a file; throws a 400 that says what is wrong and where. */
 export function readAgentFile(bytes: Buffer, overrides: ImportOverrides, context: ServiceContext): AgentImport[] {
-  const file = asInvalidFile('this is not a valid agent file', () => parsed(agentFile, parseDocument(bytes), 'body'))
-  if (file.agents.length === 0) throw new Problem('invalid-argument', 'the file contains no agents')
+  const file = asInvalidFile('The file is not a valid agent file', () =>
+    parsed(agentFile, parseDocument(bytes), 'body'),
+  )
+  if (file.agents.length === 0) throw new Problem('invalid-argument', 'The file contains no agents.')
   if (overrides.name && file.agents.length > 1)
     throw new Problem(
       'invalid-argument',
-      `\`name\` can be given only for a file with one agent (this one has ${file.agents.length})`,
+      `The file has ${file.agents.length} agents. \`name\` can be given only for a file with one agent.`,
     )
   return file.agents.map((agent, index) =>
     asInvalidFile(`agents.${index}`, () => readAgent(agent, file, overrides, context)),

@@ -28,7 +28,7 @@ const exportAgentFile = operation({
   async handle({ params, query }, context) {
     const agent = await requireAgent(params.agent_id, context)
     if (query.use_legacy_format)
-      throw new Problem('invalid-argument', 'the legacy format is not supported; omit use_legacy_format')
+      throw new Problem('invalid-argument', 'The legacy format is not supported. Omit use_legacy_format.')
     const exported = await exportAgent(
       agent,
       await requireAgentConversation(agent, query.conversation_id, context),
@@ -82,7 +82,7 @@ async function importAll(agents: readonly AgentImport[], form: Form, context: Se
     return await importAgents(agents, { sameTool }, context)
   } catch (fault) {
     if (fault instanceof Problem && (fault.kind === 'invalid' || fault.kind === 'conflict'))
-      throw new Problem('invalid-argument', `the file cannot be imported: ${fault.message}`)
+      throw new Problem('invalid-argument', `The file cannot be imported: ${fault.message}`)
     throw fault
   }
 }
@@ -107,7 +107,7 @@ function parseSecrets(text: string | undefined): Record<string, string> {
   if (text === undefined) return {}
   const read = z.record(z.string(), z.string()).safeParse(parseJson(text))
   if (read.success) return read.data
-  throw new Problem('invalid-argument', 'secrets must be a JSON object with string values')
+  throw new Problem('invalid-argument', 'body.secrets: must be a JSON object with string values')
 }
 
 function parseJson(text: string): unknown {

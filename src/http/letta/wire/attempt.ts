@@ -17,7 +17,7 @@ const failureSchema = z.lazy(() =>
     may_have_cost: z.boolean().describe('Whether the provider may charge for the attempt although it failed.'),
     cooldown: z
       .object({
-        of: z.enum(['credential', 'endpoint']).describe('What is in cooldown.'),
+        of: z.enum(['credential', 'endpoint']).describe('What is cooling down.'),
         until: dateSchema,
         reason: z.string().describe('Kind of the failure that caused it.'),
       })
