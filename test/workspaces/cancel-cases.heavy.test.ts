@@ -17,7 +17,7 @@ test('a command that ignores signals is killed too', { skip }, async (context) =
     tool: 'shell',
     input: { command: `(setsid bash -c "${stubborn}" &); ${stubborn}` },
   })
-  await until(async () => (await listRunningOf(fixture, runId))[0]?.outputBytes)
+  await until(async () => ((await listRunningOf(fixture, runId))[0]?.outputBytes ?? 0) > 0)
   await cancelRun(runId, fixture.app.context)
   assert.equal((await fixture.wait(runId)).stopReason, 'cancelled')
   await until(async () => (await listRunning(fixture)).length === 0)

@@ -133,7 +133,7 @@ test('a cancel during the verification of a command ends it, and is reported', {
 }, async (context) => {
   const { begin, fixture, workspace, workspaces } = await openTurns(context)
   const runId = await begin({ tool: 'shell', input: { command: 'echo up; sleep 1000' } })
-  await until(async () => (await (await workspace()).processes())[0]?.outputBytes)
+  await until(async () => ((await (await workspace()).processes())[0]?.outputBytes ?? 0) > 0)
   await fixture.crash()
   const { find } = workspaces
   const waited = gate()
@@ -202,7 +202,11 @@ test('a graceful shutdown leaves the command running and its call open', { skip 
 test('a command whose sandbox is killed is reported as lost, and does not run again', { skip }, async (context) => {
   const { begin, fixture, workspaces, workspace } = await openTurns(context)
   const runId = await begin({ tool: 'shell', input: { command: 'echo ran >> effects; sleep 1000' } })
-  await until(async () => (await (await workspace()).files.read('effects')).type === 'done')
+  // The shell creates the file before it writes to it.
+  await until(async () => {
+    const effects = await (await workspace()).files.read('effects')
+    return effects.type === 'done' && effects.text !== ''
+  })
   const { folder } = (await workspaces.inspect(fixture.conversationId))!
   const { pid } = JSON.parse(readFileSync(join(folder, 'supervisor.json'), 'utf8')) as { pid: number }
   process.kill(pid, 'SIGKILL')
