@@ -21,7 +21,7 @@ export async function crashScene(stage: Stage): Promise<void> {
   out.line(red(bold('Killed (SIGKILL)')))
   await showDisk(stage)
 
-  await narrator.say('No repair is needed. Holdfast is started again:')
+  await narrator.say('No repair is needed. Holdfast is started again.')
   await narrator.say('It replays what you saw and continues. Counting has no side effects, so the tool may run again.')
   const recovered = await runChat(stage, { input: '' })
   requireSeen(recovered.code === 0, 'a new process that started and ended well')

@@ -137,7 +137,7 @@ function describeRunning(
     seconds === undefined ? 'It runs in the background' : `Not over after ${seconds} s: moved to the background`
   const then = isAwaited
     ? 'You will be told when it ends'
-    : `process {"action":"wait","process_id":"${processId}"} waits`
+    : `Wait for it with process {"action":"wait","process_id":"${processId}"}`
   return `${how}. ${then}`
 }
 
