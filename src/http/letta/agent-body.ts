@@ -3,6 +3,7 @@ import type { AgentSettings } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
+import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
 import { plainInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
@@ -74,6 +75,13 @@ const COMMON = {
     .nullish()
     .describe(
       'Model as provider/model. `letta/auto`, or no model for a new agent, means the default model of the server.',
+    ),
+  fallback: z
+    .array(z.string())
+    .max(MAX_FALLBACK)
+    .nullish()
+    .describe(
+      'Failover models, in order, as provider/model. An update replaces all of them; `[]` means the default chain of the server. Only Holdfast has this field.',
     ),
   llm_config: record
     .nullish()

@@ -61,7 +61,7 @@ const createAgentOperation = operation({
         // The end of an id is random; it begins with the time.
         name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
         model: requireModel(requestedModel(body), context),
-        ...defined({ system: body.system || undefined }),
+        ...defined({ system: body.system || undefined, fallback: body.fallback ?? undefined }),
         tools: [...base, ...(body.tools ?? []), ...chosen],
         unknownTools: 'note',
         settings: { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
@@ -127,6 +127,7 @@ const changeAgent = operation({
           name: body.name || undefined,
           system: body.system === null || body.system === undefined ? undefined : body.system,
           model: model === undefined ? undefined : requireModel(model, context),
+          fallback: body.fallback ?? undefined,
           tools: body.tool_ids ? await toolNames(body.tool_ids, context) : undefined,
           tags: body.tags ?? undefined,
           blockIds: body.block_ids ?? undefined,

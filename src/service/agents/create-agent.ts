@@ -12,6 +12,7 @@ import type { NewInput } from '../messages/send-message.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findKnownToolNames } from '../tools/tools.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
+import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
 export type CreateAgentRequest = {
   name: string
@@ -47,7 +48,8 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const name = cleanText(request.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
   const model = requireModelHandle(request.model ?? context.defaults.model)
-  const fallback = (request.fallback ?? []).map(requireModelHandle)
+  const fallback = requireFallback(request.fallback ?? [], context)
+  refuseRepeatedTargets({ model, fallback })
   const isScripted = parseTarget(model)?.provider === SCRIPTED
   const newBlocks = requestedBlocks(request, { isScripted }).map((block) => toBlock(block, context))
   const shared = await requireBlocks(request.blockIds ?? [], context)

@@ -18,6 +18,7 @@ import { type FileMessage, fileMessage, type ReadMessage, readMessages } from '.
 export type ImportOverrides = {
   name?: string
   model?: string
+  fallback?: string[]
   embedding?: string
   suffix: string
   withMessages: boolean
@@ -121,6 +122,7 @@ function readAgent(
     name: overrides.name ?? `${agent.name ?? 'imported'}${overrides.suffix}`,
     system: agent.system ?? '',
     model,
+    fallback: overrides.fallback ?? agent.fallback ?? [],
     settings: { ...settings, ...defined({ notImported: left.length > 0 ? left : undefined }) },
     blocks: [...blocks, ...(agent.memory_blocks ?? [])].map((block): NewBlock => newBlockFrom(block)),
     tags: agent.tags ?? [],
