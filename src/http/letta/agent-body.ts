@@ -137,7 +137,9 @@ export const newAgentBody = z.object({
     .array(z.string())
     .max(1000)
     .nullish()
-    .describe('Names of tools. Unknown names are listed in `metadata.missing_tools`.'),
+    .describe(
+      'Names of tools. Unknown names are refused; built-in tools of the retired server that Holdfast does not have are listed in `metadata.missing_tools`.',
+    ),
   include_base_tools: z.boolean().nullish().describe('Whether the agent also gets the base tools. Default: true.'),
   initial_message_sequence: z
     .array(plainInput)
@@ -147,7 +149,11 @@ export const newAgentBody = z.object({
   ...COMMON,
 })
 
-export const agentChangeBody = z.object({ name: name.nullish(), ...COMMON })
+export const agentChangeBody = z.object({
+  name: name.nullish(),
+  tools: newAgentBody.shape.tools.describe('Names of tools. They replace all tools of the agent, with `tool_ids`.'),
+  ...COMMON,
+})
 
 /**
  * The fields that requests and agent files share. The ids of an agent file are local to the file, so they are excluded.

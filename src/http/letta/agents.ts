@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import type { AgentSettings } from '../../core/agent.ts'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
+import { requireNamedTools } from '../../service/agents/agent-tools.ts'
 import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
@@ -12,6 +14,7 @@ import { requireTool } from '../../service/tools/tools.ts'
 import { flag, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
+import { addWarnings } from '../warnings.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
 import { requireModel } from './model-handle.ts'
@@ -52,9 +55,10 @@ const createAgentOperation = operation({
     memory_blocks: [{ label: 'human', value: 'The user is called Ada and likes tea.' }],
   },
   answer: agentSchema,
-  async handle({ body }, context) {
+  async handle({ body, reply }, context) {
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
     const chosen = await toolNames(body.tool_ids ?? [], context)
+    const { tools, missingTools } = await requireNamedTools([...base, ...(body.tools ?? []), ...chosen], context)
     const secrets = requestedSecrets(body)
     const agent = await createAgent(
       {
@@ -62,9 +66,11 @@ const createAgentOperation = operation({
         name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
         model: requireModel(requestedModel(body), context),
         ...defined({ system: body.system || undefined, fallback: body.fallback ?? undefined }),
-        tools: [...base, ...(body.tools ?? []), ...chosen],
-        unknownTools: 'note',
-        settings: { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
+        tools,
+        settings: withMissingTools(
+          { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
+          missingTools,
+        ),
         blocks: (body.memory_blocks ?? []).map(newBlockFrom),
         blockIds: body.block_ids ?? [],
         tags: body.tags ?? [],
@@ -73,6 +79,7 @@ const createAgentOperation = operation({
       },
       context,
     )
+    addWarnings(reply, missingToolsWarning(missingTools))
     return agentState(agent, ALL_PARTS, context)
   },
 })
@@ -116,8 +123,10 @@ const changeAgent = operation({
   body: agentChangeBody,
   example: { description: 'Answers questions about tea.' },
   answer: agentSchema,
-  async handle({ params, body }, context) {
+  async handle({ params, body, reply }, context) {
     const agent = await requireAgent(params.agent_id, context)
+    const named = body.tools ? await requireNamedTools(body.tools, context) : undefined
+    const chosen = body.tool_ids ? await toolNames(body.tool_ids, context) : undefined
     const model = requestedModel(body)
     const secrets = requestedSecrets(body)
     const updated = await updateAgent(
@@ -128,15 +137,19 @@ const changeAgent = operation({
           system: body.system === null || body.system === undefined ? undefined : body.system,
           model: model === undefined ? undefined : requireModel(model, context),
           fallback: body.fallback ?? undefined,
-          tools: body.tool_ids ? await toolNames(body.tool_ids, context) : undefined,
+          tools: named || chosen ? [...(named?.tools ?? []), ...(chosen ?? [])] : undefined,
           tags: body.tags ?? undefined,
           blockIds: body.block_ids ?? undefined,
         }),
-        settings: (before) => settingsFrom(body, before),
+        settings: (before) => {
+          const settings = settingsFrom(body, before)
+          return named ? withMissingTools(settings, named.missingTools) : settings
+        },
         ...defined({ secrets }),
       },
       context,
     )
+    addWarnings(reply, missingToolsWarning(named?.missingTools ?? []))
     return agentState(updated, ALL_PARTS, context)
   },
 })
@@ -201,6 +214,17 @@ function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
     sortBy,
   })
 }
+
+function withMissingTools({ missingTools: _, ...settings }: AgentSettings, missing: string[]): AgentSettings {
+  return missing.length > 0 ? { ...settings, missingTools: missing } : settings
+}
+
+const missingToolsWarning = (missing: readonly string[]): string[] =>
+  missing.length === 0
+    ? []
+    : [
+        `tools: Holdfast does not have ${missing.join(', ')}; the agent works without, and metadata.missing_tools lists what is missing.`,
+      ]
 
 async function toolNames(ids: readonly ToolId[], context: ServiceContext): Promise<string[]> {
   const names: string[] = []

@@ -22,8 +22,6 @@ export type CreateAgentRequest = {
   fallback?: string[]
   /** By name. Left out: the memory tools, and for the scripted model the demo tools. */
   tools?: string[]
-  /** For names of tools that do not exist: refuse the request, or note them in the agent's `missingTools`. */
-  unknownTools?: 'refuse' | 'note'
   settings?: AgentSettings
   /** Left out along with `tools` and `blockIds`, an agent on a real model gets `DEFAULT_BLOCKS`. */
   blocks?: NewBlock[]
@@ -92,7 +90,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
 type ChosenTools = { tools: string[]; settings?: AgentSettings }
 
 async function chooseTools(
-  { tools: wanted, unknownTools = 'refuse', settings }: CreateAgentRequest,
+  { tools: wanted, settings }: CreateAgentRequest,
   { context, isScripted, hasMemory }: { context: ServiceContext; isScripted: boolean; hasMemory: boolean },
 ): Promise<ChosenTools> {
   const withSettings = settings ? { settings } : {}
@@ -102,7 +100,6 @@ async function chooseTools(
   const found = await findKnownToolNames(names, context)
   const missing = names.filter((name) => !found.includes(name))
   if (missing.length === 0) return { tools: found, ...withSettings }
-  if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
   throw new Problem(
     'invalid',
     `There is no tool ${missing.map((name) => `"${name}"`).join(' or ')}. Available tools: ${all.join(', ')}.`,
