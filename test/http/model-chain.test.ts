@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Letta } from '@letta-ai/letta-client'
+import { queueModel, says } from '../harness/queue-model.ts'
 import { serveFixture } from './fixture-resource-server.ts'
 
 const MODEL = 'test/model'
@@ -79,4 +80,46 @@ test('an agent file carries the fallback chain, and an import can replace it', a
   assert.deepEqual([refused.status, /fallback\.1: provider nobody/.test(refused.message)], [400, true])
   assert.deepEqual(await bring(foreign, { fallback: 'test/a, test/b' }), ['test/a', 'test/b'])
   assert.deepEqual(await bring(foreign, { fallback: 'none' }), [])
+})
+
+test('model handles of the retired server are renamed with a warning, or refused with what to write instead', async (context) => {
+  const model = queueModel([says('Hello.')])
+  const { client, fixture } = await serveFixture(context, { providers: () => ({ test: model, gemini: model }) })
+  const { data, response } = await client.agents.create({ model: 'google_ai/gemini-2.5-flash' }).withResponse()
+  assert.equal(data.model, 'gemini/gemini-2.5-flash')
+  const warning = response.headers.get('x-holdfast-warnings')
+  assert.equal(warning, 'model: google_ai/gemini-2.5-flash is gemini/gemini-2.5-flash here.')
+  const agent = await create(client, { fallback: ['google_ai/gemini-2.5-pro'] })
+  assert.deepEqual(agent.fallback, ['gemini/gemini-2.5-pro'])
+  assert.equal((await update(client, agent.id, { model: 'google_ai/gemini-2.5-flash' })).model, data.model)
+  const cases: [string, RegExp][] = [
+    ['google_vertex/gemini-2.5-flash', /Write gemini\/gemini-2\.5-flash/],
+    ['letta/letta-free', /letta\/auto for the default model/],
+    ['azure/gpt-4o', /AZURE_OPENAI_BASE_URL/],
+    ['bedrock/claude', /Write anthropic\//],
+    ['chatgpt_oauth/gpt-5', /Write codex\/gpt-5/],
+  ]
+  const exported = (await client.agents.exportFile(agent.id)) as unknown
+  const file = (typeof exported === 'string' ? JSON.parse(exported) : exported) as { agents: object[] }
+  const bring = (handle: string) => {
+    const agents = file.agents.map((one) => ({ ...one, model: handle, fallback: [] }))
+    return client.agents.importFile({ file: new File([JSON.stringify({ ...file, agents })], 'agent.af') })
+  }
+  for (const [handle, advice] of cases) {
+    for (const work of [
+      create(client, { model: handle }),
+      update(client, agent.id, { model: handle }),
+      bring(handle),
+    ]) {
+      const { status, message } = await refusal(work)
+      assert.equal(status, 404)
+      assert.match(message, advice)
+    }
+    assert.match((await refusal(bring(handle))).message, /The form field `model` replaces/)
+    const { status, message } = await refusal(update(client, agent.id, { fallback: [handle] }))
+    assert.deepEqual([status, message.includes('fallback.0: ')], [400, true])
+  }
+  const { agent_ids } = await bring('google_ai/gemini-2.5-flash')
+  assert.equal((await read(client, agent_ids[0]!)).model, data.model)
+  assert.deepEqual(fixture.faults, [])
 })

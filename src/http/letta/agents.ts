@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AgentSettings } from '../../core/agent.ts'
+import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
@@ -17,7 +17,7 @@ import { listQuery, pageOf } from '../paging.ts'
 import { addWarnings } from '../warnings.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
-import { requireModel } from './model-handle.ts'
+import { AUTO_MODEL, requireModel } from './model-handle.ts'
 import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
 import { agentSchema } from './wire/agent-schema.ts'
@@ -79,7 +79,7 @@ const createAgentOperation = operation({
       },
       context,
     )
-    addWarnings(reply, missingToolsWarning(missingTools))
+    addWarnings(reply, [...renamedWarning(body, agent), ...missingToolsWarning(missingTools)])
     return agentState(agent, ALL_PARTS, context)
   },
 })
@@ -149,7 +149,7 @@ const changeAgent = operation({
       },
       context,
     )
-    addWarnings(reply, missingToolsWarning(named?.missingTools ?? []))
+    addWarnings(reply, [...renamedWarning(body, updated), ...missingToolsWarning(named?.missingTools ?? [])])
     return agentState(updated, ALL_PARTS, context)
   },
 })
@@ -217,6 +217,12 @@ function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
 
 function withMissingTools({ missingTools: _, ...settings }: AgentSettings, missing: string[]): AgentSettings {
   return missing.length > 0 ? { ...settings, missingTools: missing } : settings
+}
+
+/** A handle of the retired server that has another name here. */
+function renamedWarning(body: Parameters<typeof requestedModel>[0], { model }: Agent): string[] {
+  const sent = requestedModel(body)
+  return sent === undefined || sent === model || sent === AUTO_MODEL ? [] : [`model: ${sent} is ${model} here.`]
 }
 
 const missingToolsWarning = (missing: readonly string[]): string[] =>

@@ -66,7 +66,7 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
   const { agent, name, system, model, fallback, tools, tags, blockIds, settings, secrets } = request
   const trimmed = name === undefined ? undefined : cleanText(name).trim()
   if (trimmed === '') throw new Problem('invalid', 'An agent needs a name.')
-  const handle = model === undefined ? undefined : requireModelHandle(model)
+  const handle = model === undefined ? undefined : requireModelHandle(model, context)
   const chain = fallback && requireFallback(fallback, context)
   const blocks = blockIds && requireUniqueLabels(await requireBlocks(blockIds, context))
   const sealed = secrets && sealSecrets(agent.id, secrets, context)

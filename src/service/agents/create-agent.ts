@@ -9,6 +9,7 @@ import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, parseTarget, SCRIPTED, type TargetHandle } from '../../core/target.ts'
 import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
+import { currentHandle } from '../providers/retired-handles.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findKnownToolNames } from '../tools/tools.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
@@ -45,7 +46,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const { store, clock, randomness } = context.deps
   const name = cleanText(request.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
-  const model = requireModelHandle(request.model ?? context.defaults.model)
+  const model = requireModelHandle(request.model ?? context.defaults.model, context)
   const fallback = requireFallback(request.fallback ?? [], context)
   refuseRepeatedTargets({ model, fallback })
   const isScripted = parseTarget(model)?.provider === SCRIPTED
@@ -144,8 +145,8 @@ export function requireUniqueLabels(blocks: readonly Block[]): Block[] {
   return [...blocks]
 }
 
-export function requireModelHandle(handle: string): TargetHandle {
-  if (isTargetHandle(handle)) return handle
+export function requireModelHandle(handle: string, context: ServiceContext): TargetHandle {
+  if (isTargetHandle(handle)) return currentHandle(handle, context)
   throw new Problem(
     'invalid',
     `"${handle}" is not a model handle. Write provider/model, for example scripted/friendly.`,

@@ -1,6 +1,7 @@
 import type { Agent } from '../../core/agent.ts'
 import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, parseTarget, type TargetHandle } from '../../core/target.ts'
+import { currentHandle } from '../providers/retired-handles.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export const MAX_FALLBACK = 100
@@ -16,13 +17,22 @@ export function requireFallback(handles: readonly string[], context: ServiceCont
     const field = `fallback.${index}`
     if (!isTargetHandle(handle))
       throw new Problem('invalid-argument', `${field}: "${shown(handle)}" is not a model handle. Write provider/model.`)
-    const { provider } = parseTarget(handle)!
-    if (context.deps.models.find(provider)) return handle
+    const current = currentEntry(handle, field, context)
+    const { provider } = parseTarget(current)!
+    if (context.deps.models.find(provider)) return current
     throw new Problem(
       'invalid-argument',
       `${field}: provider ${shown(provider)} of "${shown(handle)}" is not configured. \`holdfast providers\` lists the providers; add it as \`providers.${shown(provider)}\` in config.yaml.`,
     )
   })
+}
+
+function currentEntry(handle: TargetHandle, field: string, context: ServiceContext): TargetHandle {
+  try {
+    return currentHandle(handle, context)
+  } catch (fault) {
+    throw fault instanceof Problem ? new Problem('invalid-argument', `${field}: ${fault.message}`) : fault
+  }
 }
 
 /** Each target of a chain is tried once in a turn, so a repeated one is a mistake. */
