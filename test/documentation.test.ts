@@ -13,7 +13,7 @@ const page = (name: string): string => readFileSync(new URL(`../${name}`, import
 const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
 
 const rowOf = ({ name, label, dialect, baseUrl, keyVariables, baseUrlVariable }: Vendor): string =>
-  `| ${code([name])} | ${label} | ${dialect} | ${baseUrl ?? 'none'} | ${code(keyVariables)} | ${code([baseUrlVariable])} |`
+  `| ${code([name])} | ${label} | ${dialect} | ${baseUrl ?? 'none'} | ${code(keyVariables) || 'a login'} | ${code([baseUrlVariable])} |`
 
 test('the documented table of vendors matches the program', () => {
   const [, section = ''] = page('docs/providers.md').split('## Vendors\n')

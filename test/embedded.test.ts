@@ -206,3 +206,21 @@ test('the streams of an embedded home are pruned after their retention time', as
   assert.equal(await streams.isGone(run), true)
   assert.match(JSON.stringify(await store.messages.ofRun(run.id)), /Hello\./)
 })
+
+test('a program changes the fallback chain of an agent, and the next turn fails over along it', async (context) => {
+  const dead = defineProvider({
+    async *stream() {
+      yield { type: 'failure', failure: { kind: 'quota-exhausted', detail: 'out of credit' } }
+    },
+  })
+  const holdfast = await embed(context, { providers: { mine: echo, dead } })
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'dead/any', tools: [] })
+  assert.equal((await holdfast.messages.ask({ agent: 'ada', text: 'hello' })).run.status, 'failed')
+  assert.deepEqual((await holdfast.agents.update('ada', { fallback: ['mine/any'] })).fallback, ['mine/any'])
+  assert.equal((await holdfast.messages.ask({ agent: 'ada', text: 'hello' })).text, 'HELLO')
+  await assert.rejects(
+    holdfast.agents.update(agent, { fallback: ['mine/any', 'dead/any'] }),
+    /fallback\.1: "dead\/any"/,
+  )
+  assert.deepEqual((await holdfast.agents.get('ada')).fallback, ['mine/any'])
+})

@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
+import { addAgents } from './agent-commands.ts'
 import type { CliContext } from './cli-context.ts'
 import { SIMULATE_HELP } from './commands/simulate-help.ts'
 import { USAGE } from './exit-codes.ts'
+import { JSON_OPTION } from './json-option.ts'
 import { printError } from './print-error.ts'
 import { newScreen } from './terminal.ts'
 
@@ -116,34 +118,6 @@ function programFor(cli: CliContext, ends: (code: number) => void): Command {
     .action(async (flags) => ends(await (await import('./commands/simulate.ts')).simulate(flags, cli)))
 
   return program
-}
-
-function addAgents(program: Command, cli: CliContext): void {
-  const load = () => import('./commands/agents.ts')
-  const agents = program.command('agents').description('List, create and show agents.')
-  agents
-    .command('list', { isDefault: true })
-    .description('List agents.')
-    .option(...JSON_OPTION)
-    .action(async (flags) => (await load()).listAll(flags, cli))
-  agents
-    .command('create')
-    .description('Create an agent.')
-    .argument('<name>', 'Name of the agent.')
-    .option(
-      '--model <handle...>',
-      'Model as provider/model. Several make a failover chain. Default: model in config.yaml, or scripted/friendly.',
-    )
-    .option('--fallback <handle...>', 'Models to fail over to, in order. Every turn starts at --model again.')
-    .option('--system <text>', 'System prompt of the agent.')
-    .option('--tool <name...>', 'Tools the agent may use. Default: all except workspace tools.')
-    .action(async (name, flags) => (await load()).create(name, flags, cli))
-  agents
-    .command('show')
-    .description('Show an agent.')
-    .argument('<agent>', 'Agent name or id.')
-    .option(...JSON_OPTION)
-    .action(async (agent, flags) => (await load()).show(agent, flags, cli))
 }
 
 function addRuns(program: Command, cli: CliContext): void {
@@ -304,8 +278,6 @@ function addAuth(program: Command, { cli, ends }: CommandDeps): void {
     .description('Create a new encryption key for this home and encrypt every credential again.')
     .action(async () => (await load()).rotate(cli))
 }
-
-const JSON_OPTION = ['--json', 'Print JSON.'] as const
 
 const ORGANIZATION_OPTION = [
   '--organization <name>',

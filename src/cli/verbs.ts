@@ -4,6 +4,7 @@ import type { NumberedChunk } from '../core/chunk.ts'
 import type { ConversationId, RunId } from '../core/id.ts'
 import type { Run } from '../core/run.ts'
 import type { WatchEnd } from '../ports/streams.ts'
+import { updateAgent } from '../service/agents/agents.ts'
 import { type CreateAgentRequest, createAgent } from '../service/agents/create-agent.ts'
 import { answerApproval } from '../service/approvals/answer-approval.ts'
 import { createConversation } from '../service/conversations/conversations.ts'
@@ -18,6 +19,9 @@ type TextMessage = { agent: Agent; conversationId: ConversationId; text: string 
   'onGuarded' | 'streamTokens'
 >
 
+/** The models of an agent; absent fields stay unchanged. */
+export type ModelChange = { model?: string; fallback?: string[] }
+
 /** Operations that change or stream something: done in this process, or by the server that owns the home. */
 export type Verbs = {
   send(message: TextMessage): Promise<RunId>
@@ -25,6 +29,7 @@ export type Verbs = {
   cancel(runId: string): Promise<Run>
   answer(runId: string, verdicts: Verdict[]): Promise<RunId>
   createAgent(request: CreateAgentRequest): Promise<Agent>
+  updateAgent(agent: Agent, change: ModelChange): Promise<Agent>
   createConversation(agent: Agent): Promise<Conversation>
   workspaces: WorkspaceVerbs
 }
@@ -37,6 +42,7 @@ export const localVerbs = (context: ServiceContext): Verbs => ({
   cancel: (runId) => cancelRun(runId, context),
   answer: (runId, verdicts) => answerApproval({ runId, verdicts }, context),
   createAgent: (request) => createAgent(request, context),
+  updateAgent: (agent, change) => updateAgent({ agent, ...change }, context),
   createConversation: (agent) => createConversation(agent, context),
   workspaces: localWorkspaceVerbs(context),
 })

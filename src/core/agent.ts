@@ -65,8 +65,8 @@ export type ConversationDetails = {
   wire?: JsonObject
 }
 
-/** The targets of a turn, primary first; `usual` is the default fallback of agents without their own. */
+/** The targets of a turn, primary first and only once; `usual` is the default fallback of agents without their own. */
 export const chainOf = ({ model, fallback }: Agent, usual: readonly TargetHandle[] = []): TargetHandle[] => [
   model,
-  ...(fallback.length > 0 ? fallback : usual.filter((handle) => handle !== model)),
+  ...(fallback.length > 0 ? fallback : usual).filter((handle) => handle !== model),
 ]

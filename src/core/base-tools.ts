@@ -37,6 +37,30 @@ export const BASE_TOOLS: readonly string[] = [
   'memory_insert',
 ]
 
+/**
+ * The built-in tools of the retired server. Clients name them in requests, so an agent is created without those that
+ * Holdfast does not have.
+ */
+export const RETIRED_TOOLS: readonly string[] = [
+  ...MEMORY_TOOLS,
+  'send_message',
+  'core_memory_append',
+  'core_memory_replace',
+  'memory',
+  'memory_apply_patch',
+  'memory_finish_edits',
+  'run_code',
+  'run_code_with_tools',
+  'web_search',
+  'fetch_webpage',
+  'open_files',
+  'grep_files',
+  'semantic_search_files',
+  'send_message_to_agent_and_wait_for_reply',
+  'send_message_to_agents_matching_tags',
+  'send_message_to_agent_async',
+]
+
 /** The official client's type for a built-in tool. */
 export function builtinToolType(name: string): 'letta_core' | 'letta_memory_core' | 'letta_builtin' {
   if (!MEMORY_TOOLS.includes(name)) return 'letta_builtin'

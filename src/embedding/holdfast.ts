@@ -50,7 +50,7 @@ export type SentMessage = { type: 'opened' | 'steered' | 'repeated'; runId: RunI
 /** `text` is what the model said in this run. A run that waits for approval or failed says so in `run`. */
 export type Reply = { run: Run; text: string; messages: Message[] }
 
-type UpdateAgent = { name?: string; system?: string; model?: string; tools?: string[] }
+type UpdateAgent = { name?: string; system?: string; model?: string; fallback?: string[]; tools?: string[] }
 
 type RunQuery = { agent?: AgentRef; limit?: number }
 

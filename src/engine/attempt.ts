@@ -70,7 +70,11 @@ export async function resolveTarget(
     case 'granted':
     case 'none': {
       if (choice.type === 'none' && provider.endpoint?.needsKey)
-        return { kind: 'auth-rejected', detail: `the API key of ${target.provider} is missing, so no request was sent` }
+        return {
+          kind: 'auth-rejected',
+          detail: `the API key of ${target.provider} is missing, so no request was sent`,
+          ...defined({ advice: provider.endpoint.keyAdvice }),
+        }
       const notes = provider.endpoint ? await readModelNotes(target, deps) : {}
       const facts = { ...provider.factsOf?.(target.model), ...defined({ window: notes.window || undefined }) }
       return { handle, target, provider, choice, facts, textOnlyResults: notes.textOnlyResults ?? false }

@@ -58,6 +58,7 @@ export function failAttempt(attempt: FailedAttempt, turn: Turn, deps: FailAttemp
 }
 
 function withAdvice(failure: Failure, { targets, state }: FailedAttempt, models: Models): Failure {
+  if (failure.advice) return failure
   const target = parseTarget(targets[state.target] ?? '')
   const advice = target && models.find(target.provider)?.adviceFor?.(failure.kind)
   return advice ? { ...failure, advice } : failure

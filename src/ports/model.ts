@@ -37,7 +37,8 @@ export type ModelProvider = {
   /**
    * Where requests go, and whether it is an aggregator that pools and retries by itself. Absent: no network is used.
    */
-  endpoint?: { baseUrl: string; isAggregator: boolean; needsKey?: boolean }
+  /** `keyAdvice`: how to set the key, for a provider that needs one. */
+  endpoint?: { baseUrl: string; isAggregator: boolean; needsKey?: boolean; keyAdvice?: string }
   factsOf?(model: string): ModelFacts
   /** Advice for the operator when the ladder is exhausted. */
   adviceFor?(kind: FailureKind): string

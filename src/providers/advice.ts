@@ -25,6 +25,12 @@ export function adviceFor(request: AdviceRequest): string {
   })
 }
 
+/** Without variables, the provider has logins only. */
+export const missingKeyAdvice = (provider: string, keyVariables: readonly string[]): string =>
+  keyVariables.length > 0
+    ? `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${provider}\`.`
+    : `Run \`holdfast auth add ${provider} --device\`.`
+
 type AdviceProfile = {
   label: string
   /** Pages are given by name because their addresses change. */

@@ -4,7 +4,7 @@ import type { HttpDialect } from '../core/message.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { ModelFacts, ModelProvider } from '../ports/model.ts'
-import { adviceFor } from './advice.ts'
+import { adviceFor, missingKeyAdvice } from './advice.ts'
 import type { KeyVariable } from './credentials/environment-keys.ts'
 import { WIRE_DIALECTS } from './dialects.ts'
 import { newLazyProvider } from './lazy-provider.ts'
@@ -98,7 +98,7 @@ function newProvider(vendor: Vendor & { baseUrl: string }, overrides: ProviderOv
   }
   const named = { provider, label, ...defined({ keyVariable: keyVariables[0] || undefined }) }
   const known = {
-    endpoint: { baseUrl, isAggregator, needsKey },
+    endpoint: { baseUrl, isAggregator, needsKey, keyAdvice: missingKeyAdvice(provider, keyVariables) },
     factsOf,
     adviceFor: (kind: FailureKind) => adviceFor({ ...named, kind }),
   }

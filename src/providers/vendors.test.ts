@@ -9,6 +9,8 @@ test('every documented vendor is in the table, once', () => {
     [
       'anthropic',
       'azure',
+      'codex',
+      'copilot',
       'custom',
       'deepseek',
       'gemini',
@@ -24,6 +26,7 @@ test('every documented vendor is in the table, once', () => {
       'together',
       'vllm',
       'xai',
+      'zai',
     ].sort(),
   )
   for (const name of names) assert.equal(findVendor(name)?.name, name)

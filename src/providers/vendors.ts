@@ -74,6 +74,25 @@ const ROWS: readonly VendorRow[] = [
     quirks: { ...COMPATIBLE, reasoningField: 'reasoning_content', reasoningWithCalls: 'always' },
   },
   { name: 'xai', label: 'xAI', baseUrl: 'https://api.x.ai/v1' },
+  // The next three were never tried against their vendors: addresses are those of public programs with the same login.
+  { name: 'zai', label: 'Z.AI', baseUrl: 'https://api.z.ai/api/paas/v4', quirks: COMPATIBLE },
+  {
+    name: 'codex',
+    label: 'Codex (ChatGPT)',
+    dialect: 'openai-responses',
+    baseUrl: 'https://chatgpt.com/backend-api/codex',
+    keyVariables: [],
+    advice: 'run `holdfast auth add codex --device`, and check CODEX_BASE_URL if it is set',
+  },
+  {
+    name: 'copilot',
+    label: 'GitHub Copilot',
+    // The token exchange states the address of the account, which wins.
+    baseUrl: 'https://api.githubcopilot.com',
+    keyVariables: [],
+    quirks: COMPATIBLE,
+    advice: 'run `holdfast auth add copilot --device`, and check COPILOT_BASE_URL if it is set',
+  },
   {
     name: 'mistral',
     label: 'Mistral',

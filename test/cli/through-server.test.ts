@@ -77,3 +77,26 @@ test('a server is found by its file while its process is alive and healthy', asy
   removeServerNote(home, process.pid)
   assert.equal(await findServer(home), undefined)
 })
+
+test('agents update changes the chain of an agent, with and without a server', async (t) => {
+  const home = newHome(t)
+  const agents = (...args: string[]) => holdfast(['agents', ...args], { home })
+  assert.equal((await agents('create', 'ada')).code, 0)
+  const set = await agents('update', 'ada', '--model', 'openai/gpt-4.1', '--fallback', 'scripted/friendly')
+  assert.match(set.stdout, /^Updated ada \(agent-[^)]+\): openai\/gpt-4\.1 → scripted\/friendly\.$/m, set.stderr)
+  const refused = await agents('update', 'ada', '--fallback', 'scripted/friendly', 'nobody/model')
+  assert.notEqual(refused.code, 0)
+  assert.match(refused.stderr, /fallback\.1: provider nobody/)
+  assert.match((await agents('update', 'ada')).stderr, /Nothing to change/)
+  const server = await startServing(home)
+  assert.equal((await agents('update', 'ada', '--no-fallback')).code, 0)
+  assert.match((await agents('show', 'ada')).stdout, /models +openai\/gpt-4\.1$/m)
+  const chain = await agents('update', 'ada', '--model', 'scripted/friendly', 'openai/gpt-4.1')
+  assert.match(chain.stdout, /scripted\/friendly → openai\/gpt-4\.1/, chain.stderr)
+  assert.match(
+    (await agents('update', 'ada', '--model', 'openai/gpt-4.1')).stderr,
+    /fallback\.0: .* is already the model/,
+  )
+  server.child.kill('SIGTERM')
+  await server.ended
+})

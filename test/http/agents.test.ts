@@ -203,6 +203,36 @@ test('a model or system prompt for one request leaves the agent unchanged', asyn
   assert.deepEqual(fixture.faults, [])
 })
 
+test('unknown tool names are refused by name; built-in tools of the retired server are kept with a warning', async (context) => {
+  const { client } = await serveFixture(context)
+  const refusal = (work: Promise<unknown>) =>
+    work.then(
+      () => assert.fail('it was accepted'),
+      ({ status, error }) => [status, error.detail],
+    )
+  const [status, detail] = await refusal(client.agents.create({ model: MODEL, tools: ['web_search', 'typo', 'a"b'] }))
+  assert.equal(status, 400)
+  assert.match(detail, /Tools not found by name: "typo", "a"b"\. .*GET \/v1\/tools/)
+  const kept = ['send_message', 'run_code', 'web_search', 'fetch_webpage', 'memory', 'core_memory_append']
+  const { data: agent, response } = await client.agents
+    .create({ model: MODEL, tools: [...kept, 'memory_rethink'] })
+    .withResponse()
+  assert.deepEqual(agent.metadata, { missing_tools: kept })
+  assert.match(response.headers.get('x-holdfast-warnings') ?? '', /^tools: .* send_message, run_code, web_search/)
+  const update = (tools: string[]) => client.agents.update(agent.id, { tools } as never).withResponse()
+  assert.deepEqual((await refusal(update(['memory_insert', 'typo'])))[0], 400)
+  assert.ok((await client.agents.retrieve(agent.id, { include: ['agent.tools'] })).tools.length > 5)
+  const changed = await update(['memory_insert', 'web_search'])
+  assert.deepEqual(
+    changed.data.tools.map(({ name }) => name),
+    ['memory_insert'],
+  )
+  assert.deepEqual(changed.data.metadata, { missing_tools: ['web_search'] })
+  assert.match(changed.response.headers.get('x-holdfast-warnings') ?? '', /web_search/)
+  const plain = await update(['memory_insert'])
+  assert.deepEqual([plain.data.metadata, plain.response.headers.get('x-holdfast-warnings')], [null, null])
+})
+
 test('a missing tool is listed on the agent, secrets are not, and invalid settings are refused', async (context) => {
   const { client } = await serveFixture(context)
   const agent = await client.agents.create({

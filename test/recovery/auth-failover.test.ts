@@ -150,3 +150,20 @@ test('a primary without a key is skipped without a request, and the run records 
   assert.deepEqual(modelsOf(first.sent), ['claude-sonnet-4-5'])
   assert.match(first.failures[0]!.failure.detail, /the API key of openai is missing, so no request was sent/)
 })
+
+test('a turn without a key says that it is missing and how to set it, and sends nothing', async (context) => {
+  const ways: [string, RegExp][] = [
+    ['openai', /Set OPENAI_API_KEY, or run `holdfast auth add openai`\./],
+    ['zai', /Set ZAI_API_KEY, or run `holdfast auth add zai`\./],
+    ['codex', /Run `holdfast auth add codex --device`\./],
+  ]
+  for (const [provider, way] of ways) {
+    const environment = { OPENAI_API_KEY: '', ZAI_API_KEY: '' }
+    const setup = await openRecoveryFixture(context, { chain: [`${provider}/first`], environment })
+    const { run, sent } = await exchange(setup, 'one')
+    assert.deepEqual([run.status, sent.length], ['failed', 0])
+    assert.match(run.error?.detail ?? '', /is missing, so no request was sent/)
+    assert.match(run.error?.detail ?? '', way)
+    assert.doesNotMatch(run.error?.detail ?? '', /Check|Sign in .* again/)
+  }
+})

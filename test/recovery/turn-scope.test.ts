@@ -108,9 +108,11 @@ test('the next turn has the caching policy and the headers of the primary, and t
 
 test('a fallback without a provider is a failed attempt, and the next target answers', async (context) => {
   const setup = await openRecoveryFixture(context, {
-    chain: ['openai/first', 'nobody/model', CLAUDE],
+    chain: ['openai/first', CLAUDE],
     script: [{ when: { model: 'first' }, answer: { error: 'model-not-found' } }, { answer: HELLO }],
   })
+  // The provider was removed from the configuration after the chain was set.
+  setup.fixture.agent.fallback.unshift('nobody/model')
   assertAnswered(await exchange(setup, 'one'), 'Hello.', ['model-unknown → next-target', 'model-unknown → next-target'])
   assert.deepEqual(setup.fixture.faults, [])
 })

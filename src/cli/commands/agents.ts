@@ -1,12 +1,16 @@
 import type { Agent } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
+import { Problem } from '../../core/problem.ts'
 import { listAgents, requireAgent } from '../../service/agents/agents.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { withHome } from '../home-session.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
+import type { ModelChange } from '../verbs.ts'
 
 type CreateAgentFlags = { model?: string[]; fallback?: string[]; system?: string; tool?: string[] }
+
+type UpdateAgentFlags = { model?: string[]; fallback?: string[] | false }
 
 export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
@@ -27,6 +31,23 @@ export const create = (name: string, options: CreateAgentFlags, cli: CliContext)
     const agent = await verbs.createAgent(request)
     cli.out.line(`Created ${safeText(agent.name)} (${agent.id}).`)
   })
+
+export const update = (idOrName: string, flags: UpdateAgentFlags, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context, verbs }) => {
+    const change = requireChange(flags)
+    const agent = await verbs.updateAgent(await requireAgent(idOrName, context), change)
+    cli.out.line(`Updated ${safeText(agent.name)} (${agent.id}): ${[agent.model, ...agent.fallback].join(' → ')}.`)
+  })
+
+/** `--no-fallback` is `false`. */
+function requireChange({ model: models, fallback }: UpdateAgentFlags): ModelChange {
+  const [model, ...more] = models ?? []
+  const listed = fallback === false ? [] : fallback
+  const chain = more.length > 0 ? [...more, ...(listed ?? [])] : listed
+  if (model === undefined && chain === undefined)
+    throw new Problem('invalid', 'Nothing to change. Use --model, --fallback or --no-fallback.')
+  return defined({ model, fallback: chain })
+}
 
 export const show = (idOrName: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {

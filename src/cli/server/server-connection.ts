@@ -8,7 +8,7 @@ import { readServerNote } from './server-file.ts'
 /** HTTP connection to the server that owns a home. */
 export type ServerConnection = {
   /** Sends one request and resolves with the JSON response; an error response throws a Problem. */
-  request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
+  request<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T>
   /** Yields the data of each event of an SSE stream until it ends. */
   streamEvents(path: string, signal: AbortSignal): AsyncGenerator<string, void>
   /** Resolves with true when a server answers again, with false after the timeout. */

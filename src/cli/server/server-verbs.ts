@@ -44,6 +44,10 @@ export function serverVerbs(connection: ServerConnection, context: ServiceContex
       const { id } = await connection.request<{ id: string }>('POST', '/v1/holdfast/agents', request)
       return requireAgent(id, context)
     },
+    async updateAgent(agent, change) {
+      await connection.request('PATCH', `/v1/agents/${agent.id}`, change)
+      return requireAgent(agent.id, context)
+    },
     async createConversation(agent) {
       const { id } = await connection.request<{ id: string }>('POST', `/v1/conversations/?agent_id=${agent.id}`, {})
       return requireConversation(agent, id, context)

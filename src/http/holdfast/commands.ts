@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
+import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
 import { id } from '../field.ts'
@@ -24,7 +25,7 @@ const createAgentWithChain = operation({
       .describe('First model of the chain, as provider/model. The default model of the server if it is left out.'),
     fallback: z
       .array(z.string())
-      .max(100)
+      .max(MAX_FALLBACK)
       .optional()
       .default([])
       .describe('Failover models, in order, as provider/model.'),

@@ -3,6 +3,7 @@ import type { AgentSettings } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
+import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
 import { plainInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
@@ -75,6 +76,13 @@ const COMMON = {
     .describe(
       'Model as provider/model. `letta/auto`, or no model for a new agent, means the default model of the server.',
     ),
+  fallback: z
+    .array(z.string())
+    .max(MAX_FALLBACK)
+    .nullish()
+    .describe(
+      'Failover models, in order, as provider/model. An update replaces all of them; `[]` means the default chain of the server. Only Holdfast has this field.',
+    ),
   llm_config: record
     .nullish()
     .describe(
@@ -129,7 +137,9 @@ export const newAgentBody = z.object({
     .array(z.string())
     .max(1000)
     .nullish()
-    .describe('Names of tools. Unknown names are listed in `metadata.missing_tools`.'),
+    .describe(
+      'Names of tools. Unknown names are refused; built-in tools of the retired server that Holdfast does not have are listed in `metadata.missing_tools`.',
+    ),
   include_base_tools: z.boolean().nullish().describe('Whether the agent also gets the base tools. Default: true.'),
   initial_message_sequence: z
     .array(plainInput)
@@ -139,7 +149,11 @@ export const newAgentBody = z.object({
   ...COMMON,
 })
 
-export const agentChangeBody = z.object({ name: name.nullish(), ...COMMON })
+export const agentChangeBody = z.object({
+  name: name.nullish(),
+  tools: newAgentBody.shape.tools.describe('Names of tools. They replace all tools of the agent, with `tool_ids`.'),
+  ...COMMON,
+})
 
 /**
  * The fields that requests and agent files share. The ids of an agent file are local to the file, so they are excluded.

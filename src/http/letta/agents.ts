@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
+import { requireNamedTools } from '../../service/agents/agent-tools.ts'
 import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
@@ -12,9 +14,10 @@ import { requireTool } from '../../service/tools/tools.ts'
 import { flag, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
+import { addWarnings } from '../warnings.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
-import { requireModel } from './model-handle.ts'
+import { AUTO_MODEL, requireModel } from './model-handle.ts'
 import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
 import { agentSchema } from './wire/agent-schema.ts'
@@ -52,19 +55,22 @@ const createAgentOperation = operation({
     memory_blocks: [{ label: 'human', value: 'The user is called Ada and likes tea.' }],
   },
   answer: agentSchema,
-  async handle({ body }, context) {
+  async handle({ body, reply }, context) {
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
     const chosen = await toolNames(body.tool_ids ?? [], context)
+    const { tools, missingTools } = await requireNamedTools([...base, ...(body.tools ?? []), ...chosen], context)
     const secrets = requestedSecrets(body)
     const agent = await createAgent(
       {
         // The end of an id is random; it begins with the time.
         name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
         model: requireModel(requestedModel(body), context),
-        ...defined({ system: body.system || undefined }),
-        tools: [...base, ...(body.tools ?? []), ...chosen],
-        unknownTools: 'note',
-        settings: { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
+        ...defined({ system: body.system || undefined, fallback: body.fallback ?? undefined }),
+        tools,
+        settings: withMissingTools(
+          { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
+          missingTools,
+        ),
         blocks: (body.memory_blocks ?? []).map(newBlockFrom),
         blockIds: body.block_ids ?? [],
         tags: body.tags ?? [],
@@ -73,6 +79,7 @@ const createAgentOperation = operation({
       },
       context,
     )
+    addWarnings(reply, [...renamedWarning(body, agent), ...missingToolsWarning(missingTools)])
     return agentState(agent, ALL_PARTS, context)
   },
 })
@@ -116,8 +123,10 @@ const changeAgent = operation({
   body: agentChangeBody,
   example: { description: 'Answers questions about tea.' },
   answer: agentSchema,
-  async handle({ params, body }, context) {
+  async handle({ params, body, reply }, context) {
     const agent = await requireAgent(params.agent_id, context)
+    const named = body.tools ? await requireNamedTools(body.tools, context) : undefined
+    const chosen = body.tool_ids ? await toolNames(body.tool_ids, context) : undefined
     const model = requestedModel(body)
     const secrets = requestedSecrets(body)
     const updated = await updateAgent(
@@ -127,15 +136,20 @@ const changeAgent = operation({
           name: body.name || undefined,
           system: body.system === null || body.system === undefined ? undefined : body.system,
           model: model === undefined ? undefined : requireModel(model, context),
-          tools: body.tool_ids ? await toolNames(body.tool_ids, context) : undefined,
+          fallback: body.fallback ?? undefined,
+          tools: named || chosen ? [...(named?.tools ?? []), ...(chosen ?? [])] : undefined,
           tags: body.tags ?? undefined,
           blockIds: body.block_ids ?? undefined,
         }),
-        settings: (before) => settingsFrom(body, before),
+        settings: (before) => {
+          const settings = settingsFrom(body, before)
+          return named ? withMissingTools(settings, named.missingTools) : settings
+        },
         ...defined({ secrets }),
       },
       context,
     )
+    addWarnings(reply, [...renamedWarning(body, updated), ...missingToolsWarning(named?.missingTools ?? [])])
     return agentState(updated, ALL_PARTS, context)
   },
 })
@@ -200,6 +214,23 @@ function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
     sortBy,
   })
 }
+
+function withMissingTools({ missingTools: _, ...settings }: AgentSettings, missing: string[]): AgentSettings {
+  return missing.length > 0 ? { ...settings, missingTools: missing } : settings
+}
+
+/** A handle of the retired server that has another name here. */
+function renamedWarning(body: Parameters<typeof requestedModel>[0], { model }: Agent): string[] {
+  const sent = requestedModel(body)
+  return sent === undefined || sent === model || sent === AUTO_MODEL ? [] : [`model: ${sent} is ${model} here.`]
+}
+
+const missingToolsWarning = (missing: readonly string[]): string[] =>
+  missing.length === 0
+    ? []
+    : [
+        `tools: Holdfast does not have ${missing.join(', ')}; the agent works without, and metadata.missing_tools lists what is missing.`,
+      ]
 
 async function toolNames(ids: readonly ToolId[], context: ServiceContext): Promise<string[]> {
   const names: string[] = []

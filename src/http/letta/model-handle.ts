@@ -1,17 +1,19 @@
 import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, parseTarget, type TargetHandle } from '../../core/target.ts'
+import { currentHandle } from '../../service/providers/retired-handles.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 
 /** Handle that some clients send to let the server choose a model. */
-const AUTO_MODEL = 'letta/auto'
+export const AUTO_MODEL = 'letta/auto'
 
 /** The model handle for an agent; its provider must be configured. */
 export function requireModel(named: string | undefined, context: ServiceContext): TargetHandle {
   const handle = named === undefined || named === AUTO_MODEL ? context.defaults.model : named
   if (!isTargetHandle(handle))
     throw new Problem('invalid-argument', `"${handle.slice(0, 200)}" is not a model handle. Write provider/model.`)
-  const { provider } = parseTarget(handle)!
-  if (context.deps.models.find(provider)) return handle
+  const current = currentHandle(handle, context)
+  const { provider } = parseTarget(current)!
+  if (context.deps.models.find(provider)) return current
   const known = context.directory.list().map(({ name }) => `${name}/…`)
   throw new Problem('not-found', `Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
 }

@@ -20,6 +20,7 @@ import { blocksOf } from './agent-blocks.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { toolsOf } from './agent-tools.ts'
 import { requireUniqueLabels } from './create-agent.ts'
+import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
 export type ExportedAgent = {
   agent: Agent
@@ -80,6 +81,7 @@ export type AgentImport = {
   name: string
   system: string
   model: TargetHandle
+  fallback: readonly string[]
   settings: AgentSettings
   blocks: NewBlock[]
   tags: string[]
@@ -120,6 +122,8 @@ async function toNewAgent(
   const now = clock.now()
   const name = cleanText(imported.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
+  const fallback = requireFallback(imported.fallback, context)
+  refuseRepeatedTargets({ model: imported.model, fallback })
   const newTools = await toolsToStore(imported.sources, options, context)
   const blocks = requireUniqueLabels(imported.blocks.map((block) => importedBlock(block, context)))
   const found = new Set((await findToolsByName(imported.tools, context)).map((tool) => tool.name))
@@ -133,7 +137,7 @@ async function toNewAgent(
     name,
     system: cleanText(imported.system),
     model: imported.model,
-    fallback: [],
+    fallback,
     tools: [...new Set(imported.tools.filter(isAvailable))],
     settings: {
       ...imported.settings,

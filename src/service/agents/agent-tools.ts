@@ -1,12 +1,29 @@
 import type { Agent } from '../../core/agent.ts'
+import { RETIRED_TOOLS } from '../../core/base-tools.ts'
 import type { ToolId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { ServiceContext } from '../service-context.ts'
-import { findToolsByName, requireTool } from '../tools/tools.ts'
+import { findKnownToolNames, findToolsByName, requireTool } from '../tools/tools.ts'
 
 export const toolsOf = (agent: Agent, context: ServiceContext): Promise<StoredTool[]> =>
   findToolsByName(agent.tools, context)
+
+type NamedTools = { tools: string[]; missingTools: string[] }
+
+/** The tools of an HTTP request; built-in tools of the retired server may be missing, other names must exist. */
+export async function requireNamedTools(wanted: readonly string[], context: ServiceContext): Promise<NamedTools> {
+  const names = [...new Set(wanted)]
+  const tools = await findKnownToolNames(names, context)
+  const missingTools = names.filter((name) => !tools.includes(name))
+  const unknown = missingTools.filter((name) => !RETIRED_TOOLS.includes(name))
+  if (unknown.length === 0) return { tools, missingTools }
+  const shown = unknown.map((name) => `"${name.slice(0, 200)}"`).join(', ')
+  throw new Problem(
+    'invalid-argument',
+    `Tools not found by name: ${shown}. \`tools\` takes the names that GET /v1/tools lists; POST /v1/tools adds one.`,
+  )
+}
 
 /** Idempotent. A tool that requires approval by default requires it on this agent too. */
 export async function attachTool(agent: Agent, id: ToolId, context: ServiceContext): Promise<void> {

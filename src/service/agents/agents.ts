@@ -11,6 +11,7 @@ import type { ServiceContext } from '../service-context.ts'
 import { closeConversations } from '../workspaces/end-processes.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { requireBlocks, requireModelHandle, requireUniqueLabels } from './create-agent.ts'
+import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
 /** By id or by name. An agent of another organization is reported as not found. */
 export async function requireAgent(idOrName: string, context: ServiceContext): Promise<Agent> {
@@ -49,6 +50,8 @@ type UpdateAgentRequest = {
   name?: string
   system?: string
   model?: string
+  /** Replaces the whole chain; an empty one means the default chain of the server. */
+  fallback?: readonly string[]
   /** Names of existing tools: the caller checks them. */
   tools?: string[]
   tags?: string[]
@@ -60,10 +63,11 @@ type UpdateAgentRequest = {
 
 /** Running turns keep their settings; the next turn uses the new ones. */
 export async function updateAgent(request: UpdateAgentRequest, context: ServiceContext): Promise<Agent> {
-  const { agent, name, system, model, tools, tags, blockIds, settings, secrets } = request
+  const { agent, name, system, model, fallback, tools, tags, blockIds, settings, secrets } = request
   const trimmed = name === undefined ? undefined : cleanText(name).trim()
   if (trimmed === '') throw new Problem('invalid', 'An agent needs a name.')
-  const handle = model === undefined ? undefined : requireModelHandle(model)
+  const handle = model === undefined ? undefined : requireModelHandle(model, context)
+  const chain = fallback && requireFallback(fallback, context)
   const blocks = blockIds && requireUniqueLabels(await requireBlocks(blockIds, context))
   const sealed = secrets && sealSecrets(agent.id, secrets, context)
   const now = context.deps.clock.now()
@@ -75,11 +79,13 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
           name: trimmed,
           system: system === undefined ? undefined : cleanText(system),
           model: handle || undefined,
+          fallback: chain,
           tools: tools ? [...new Set(tools)] : undefined,
           settings: settings ? settings(before.settings ?? {}) : undefined,
         }),
         updatedAt: now,
       }
+      if (handle || chain) refuseRepeatedTargets(edited)
       return secrets ? withSecrets(edited, sealed) : edited
     },
     ...defined({ tags, blockIds: blocks ? blocks.map(({ id }) => id) : undefined }),

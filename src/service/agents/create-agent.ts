@@ -9,9 +9,11 @@ import { Problem } from '../../core/problem.ts'
 import { isTargetHandle, parseTarget, SCRIPTED, type TargetHandle } from '../../core/target.ts'
 import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
+import { currentHandle } from '../providers/retired-handles.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findKnownToolNames } from '../tools/tools.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
+import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
 export type CreateAgentRequest = {
   name: string
@@ -21,8 +23,6 @@ export type CreateAgentRequest = {
   fallback?: string[]
   /** By name. Left out: the memory tools, and for the scripted model the demo tools. */
   tools?: string[]
-  /** For names of tools that do not exist: refuse the request, or note them in the agent's `missingTools`. */
-  unknownTools?: 'refuse' | 'note'
   settings?: AgentSettings
   /** Left out along with `tools` and `blockIds`, an agent on a real model gets `DEFAULT_BLOCKS`. */
   blocks?: NewBlock[]
@@ -46,8 +46,9 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const { store, clock, randomness } = context.deps
   const name = cleanText(request.name).trim()
   if (name === '') throw new Problem('invalid', 'An agent needs a name.')
-  const model = requireModelHandle(request.model ?? context.defaults.model)
-  const fallback = (request.fallback ?? []).map(requireModelHandle)
+  const model = requireModelHandle(request.model ?? context.defaults.model, context)
+  const fallback = requireFallback(request.fallback ?? [], context)
+  refuseRepeatedTargets({ model, fallback })
   const isScripted = parseTarget(model)?.provider === SCRIPTED
   const newBlocks = requestedBlocks(request, { isScripted }).map((block) => toBlock(block, context))
   const shared = await requireBlocks(request.blockIds ?? [], context)
@@ -90,7 +91,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
 type ChosenTools = { tools: string[]; settings?: AgentSettings }
 
 async function chooseTools(
-  { tools: wanted, unknownTools = 'refuse', settings }: CreateAgentRequest,
+  { tools: wanted, settings }: CreateAgentRequest,
   { context, isScripted, hasMemory }: { context: ServiceContext; isScripted: boolean; hasMemory: boolean },
 ): Promise<ChosenTools> {
   const withSettings = settings ? { settings } : {}
@@ -100,7 +101,6 @@ async function chooseTools(
   const found = await findKnownToolNames(names, context)
   const missing = names.filter((name) => !found.includes(name))
   if (missing.length === 0) return { tools: found, ...withSettings }
-  if (unknownTools === 'note') return { tools: found, settings: { ...settings, missingTools: missing } }
   throw new Problem(
     'invalid',
     `There is no tool ${missing.map((name) => `"${name}"`).join(' or ')}. Available tools: ${all.join(', ')}.`,
@@ -145,8 +145,8 @@ export function requireUniqueLabels(blocks: readonly Block[]): Block[] {
   return [...blocks]
 }
 
-export function requireModelHandle(handle: string): TargetHandle {
-  if (isTargetHandle(handle)) return handle
+export function requireModelHandle(handle: string, context: ServiceContext): TargetHandle {
+  if (isTargetHandle(handle)) return currentHandle(handle, context)
   throw new Problem(
     'invalid',
     `"${handle}" is not a model handle. Write provider/model, for example scripted/friendly.`,

@@ -163,6 +163,8 @@ function unknownProvider(name: string, context: DirectoryContext): Problem {
 
 /** How to configure the key of a provider. */
 export const keyAdvice = ({ name, keyVariables }: Pick<ProviderEntry, 'name' | 'keyVariables'>): string =>
-  `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${name}\`.`
+  keyVariables.length > 0
+    ? `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${name}\`.`
+    : `Run \`holdfast auth add ${name} --device\`.`
 
 export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'the API key is missing, so no request was sent' }

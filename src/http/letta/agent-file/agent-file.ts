@@ -18,6 +18,7 @@ import { type FileMessage, fileMessage, type ReadMessage, readMessages } from '.
 export type ImportOverrides = {
   name?: string
   model?: string
+  fallback?: string[]
   embedding?: string
   suffix: string
   withMessages: boolean
@@ -107,7 +108,7 @@ function readAgent(
   overrides: ImportOverrides,
   context: ServiceContext,
 ): AgentImport {
-  const model = requireModel(overrides.model ?? requestedModel(agent), context)
+  const model = overrides.model ? requireModel(overrides.model, context) : modelOfFile(agent, context)
   const tools = (agent.tool_ids ?? []).map((id) => requireById(file.tools ?? [], id))
   const blocks = (agent.block_ids ?? []).map((id) => requireById(file.blocks ?? [], id))
   const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
@@ -121,6 +122,7 @@ function readAgent(
     name: overrides.name ?? `${agent.name ?? 'imported'}${overrides.suffix}`,
     system: agent.system ?? '',
     model,
+    fallback: overrides.fallback ?? agent.fallback ?? [],
     settings: { ...settings, ...defined({ notImported: left.length > 0 ? left : undefined }) },
     blocks: [...blocks, ...(agent.memory_blocks ?? [])].map((block): NewBlock => newBlockFrom(block)),
     tags: agent.tags ?? [],
@@ -133,6 +135,19 @@ function readAgent(
       const at = created_at ? Date.parse(created_at) : Number.NaN
       return { text, tags: tags ?? [], ...defined({ createdAt: Number.isNaN(at) ? undefined : at }) }
     }),
+  }
+}
+
+/** The request can name another model than the file, which the message says. */
+function modelOfFile(agent: FileAgent, context: ServiceContext): AgentImport['model'] {
+  try {
+    return requireModel(requestedModel(agent), context)
+  } catch (fault) {
+    if (!(fault instanceof Problem)) throw fault
+    throw new Problem(
+      fault.kind,
+      `${fault.message.replace(/\.$/, '')}. The form field \`model\` replaces the model of the file.`,
+    )
   }
 }
 

@@ -35,6 +35,8 @@ async function encodeAgent(exported: ExportedAgent, context: ServiceContext) {
     metadata: agent.settings?.metadata ?? null,
     tags,
     model: agent.model,
+    // Other servers ignore this field.
+    fallback: agent.fallback,
     llm_config: state.llm_config,
     model_settings: storedValue(wire, 'model_settings'),
     embedding: state.embedding,

@@ -51,6 +51,7 @@ const importForm = z.object({
   override_name: formText.describe('Older form of `name`.'),
   model: formText.describe('Model that replaces the one in the file, as provider/model.'),
   override_model_handle: formText.describe('Older form of `model`.'),
+  fallback: formText.describe('Failover models that replace those in the file, separated by commas, or `none`.'),
   embedding: formText.describe('Embedding model that replaces the one in the file.'),
   override_embedding_handle: formText.describe('Older form of `embedding`.'),
   secrets: formText.describe('Secrets by name, as a JSON object.'),
@@ -95,6 +96,7 @@ function toImportOverrides(form: Form, headers: IncomingHttpHeaders): ImportOver
     ...defined({
       name: name || undefined,
       model: model || undefined,
+      fallback: form.fallback === undefined ? undefined : listedHandles(form.fallback),
       embedding: typeof embedding === 'string' ? embedding : undefined,
     }),
     suffix: (form.append_copy_suffix ?? true) ? '_copy' : '',
@@ -102,6 +104,12 @@ function toImportOverrides(form: Form, headers: IncomingHttpHeaders): ImportOver
     secrets: { ...parseSecrets(form.env_vars_json), ...parseSecrets(form.secrets) },
   }
 }
+
+const listedHandles = (text: string): string[] =>
+  (text.trim() === 'none' ? '' : text)
+    .split(',')
+    .map((handle) => handle.trim())
+    .filter((handle) => handle !== '')
 
 function parseSecrets(text: string | undefined): Record<string, string> {
   if (text === undefined) return {}

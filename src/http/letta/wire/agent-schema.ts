@@ -77,6 +77,9 @@ export const agentSchema = z.lazy(() =>
           'Data of the application. Holdfast adds `missing_tools`, `unkept_secrets`, `not_imported` and `unreadable_secrets` where they apply.',
         ),
       model: z.string().describe('Model as provider/model.'),
+      fallback: z
+        .array(z.string())
+        .describe('Failover models, in order, as provider/model; empty for the default chain of the server.'),
       embedding: storedJson.describe('Embedding model as provider/model; null for that of the server.'),
       embedding_config: storedJson.describe('Embedding configuration as it was sent; null when none was.'),
       llm_config: llmConfigSchema.describe('The model in the form of older clients.'),

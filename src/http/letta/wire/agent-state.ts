@@ -86,6 +86,7 @@ export async function agentState(agent: Agent, includes: Includes, serviceContex
     description: settings.description ?? null,
     metadata: metadataOf(agent, known === 'unreadable'),
     model: agent.model,
+    fallback: agent.fallback,
     embedding: wire.embedding ?? null,
     embedding_config: wire.embedding_config ?? null,
     llm_config: llmConfig(agent, serviceContext),

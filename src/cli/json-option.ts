@@ -1,0 +1,1 @@
+export const JSON_OPTION = ['--json', 'Print JSON.'] as const
