@@ -36,7 +36,6 @@ export async function* watchStream(
         reader.advance(last)
         if (chunk.chunk.message_type === 'done') return 'done'
       }
-      if (reader.isBehind()) return 'behind'
       if (next.length > 0) continue
       if (isJoined) {
         await reader.ready(signal)
