@@ -10,7 +10,7 @@ import { wireUsage } from './wire/usage.ts'
 /** One event for the client. The official client skips named events, except `error`. */
 export type StreamEvent = {
   seq: number
-  /** Terminal events are sent to every reader, also to one that resumes past the end. */
+  /** Terminal events are sent also to a reader that resumes at a number that the stream never had. */
   isTerminal: boolean
   name?: string
   data: WireStreamEvent & Record<string, unknown>
@@ -144,7 +144,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return [...flush(), ...result(chunk, seq)]
       case 'stop_reason':
         stopReason = chunk.stop_reason
-        return [...flush(), { ...event(seq, { ...chunk }), isTerminal: true }]
+        return [...flush(), { ...event(seq, { ...chunk, run_id: runId, seq_id: seq }), isTerminal: true }]
       case 'error_message': {
         // A truncated answer is not an error to the client: the stop reason says that it is incomplete.
         if (stopReason === 'max_tokens_exceeded') return []
@@ -153,7 +153,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return [{ ...event(seq, data, 'error'), isTerminal: true }]
       }
       case 'usage_statistics':
-        return [{ ...event(seq, wireUsage(chunk, runId)), isTerminal: true }]
+        return [{ ...event(seq, { ...wireUsage(chunk, runId), run_id: runId, seq_id: seq }), isTerminal: true }]
       case 'summary_message': {
         const otid = sliceOtid(chunk.id, 0)
         const data = { ...chunk, otid, run_id: runId, seq_id: seq, compaction_stats: null }

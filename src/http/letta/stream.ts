@@ -75,12 +75,17 @@ async function showEvents(
   const isWanted = ofTypes(options.types)
   if (after === 0) stream.keepAlive()
   // Always from the first chunk, also for a resumed stream: the ids of slices depend on earlier chunks.
+  let skippedEnd: StreamEvent[] = []
   const send = (numbered: NumberedChunk) => {
-    const events = view.take(numbered)
-    if (events === 'done') return undefined
+    const taken = view.take(numbered)
+    // A client that names a number above the last one still learns how the run ended.
+    const events = taken !== 'done' ? taken : numbered.number < after ? skippedEnd : []
     let drained: Promise<void> | undefined
     for (const event of events) {
-      if (event.seq <= after && !event.isTerminal) continue
+      if (event.seq <= after && taken !== 'done') {
+        if (event.isTerminal) skippedEnd = [...skippedEnd, event]
+        continue
+      }
       const shown = options.compactions && event.name === 'summary_message' ? unnamed(event) : event
       if (!shown.name && !shown.isTerminal && !isWanted(shown.data)) continue
       drained = stream.send(shown)

@@ -96,6 +96,12 @@ export function messaging({ server, newAgent }: BehaviorFixture): void {
       assert.deepEqual(typesIn(rest.events), [last.message_type, 'stop_reason', 'usage_statistics'])
       assert.deepEqual([rest.events[0].seq_id, rest.events[0].otid], [cursor + 1, last.otid])
 
+      for (const [index, { run_id, seq_id }] of rest.events.entries()) {
+        assert.deepEqual([run_id, seq_id], [runId, cursor + 1 + index])
+        const exact = await readStream(await client.runs.messages.stream(runId, { starting_after: seq_id }))
+        assert.deepEqual(exact.events, rest.events.slice(index + 1), `exactly what follows ${seq_id}`)
+      }
+
       const past = await readStream(await client.runs.messages.stream(runId, { starting_after: 1_000_000 }))
       assert.deepEqual(typesIn(past.events), ['stop_reason', 'usage_statistics'])
     })
