@@ -67,5 +67,5 @@ async function readyOrTimeout(reader: Reader, clock: Clock, signal: AbortSignal)
 
 async function replay(chunks: ChunkStore, runId: RunId, after: number): Promise<NumberedChunk[]> {
   const stored = await chunks.read(runId, after, PAGE)
-  return stored.map(({ number, event, body }) => ({ number, event, chunk: JSON.parse(body) as Chunk }))
+  return stored.map(({ body, ...position }) => ({ ...position, chunk: JSON.parse(body) as Chunk }))
 }

@@ -5,7 +5,8 @@ import type { FormerWriter } from './chunk-store.ts'
 
 /** Writer of a run's live stream. `write` never waits; `settle` does. */
 export type RunStream = {
-  write(chunks: readonly Chunk[], event: number): void
+  /** `at` is when the chunks were said; by default now. */
+  write(chunks: readonly Chunk[], event: number, at?: number): void
   /**
    * Resolves with the last chunk number when every chunk that a reader may have seen is stored. Unseen chunks may be
    * lost with this process: the next worker compares the stream with the log and writes the rest.

@@ -22,7 +22,8 @@ export type ViewOptions = {
   detail: 'tokens' | 'steps'
   /** Calls of the run that this one continues; this stream has only their results. */
   inherited?: { answerId: MessageId; calls: { callId: string; tool: string }[] }
-  now(): number
+  /** When the run was accepted: the date of chunks that were stored without one. */
+  createdAt: number
 }
 
 /** Converts the chunks of a run to events for the client. It must get the chunks from the first one on. */
@@ -34,14 +35,15 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
   let kind: ContentPiece['kind'] | undefined
   /** Reasoning that is only blank so far: sent with its first visible text, or never. */
   let blankReasoning = ''
-  let pending: { piece: ContentPiece; seq: number } | undefined
+  let pending: { piece: ContentPiece; seq: number; at: number } | undefined
   /** The first event of this slice, used as a template: the others differ in three fields. */
   let template: ReturnType<typeof contentSlice> | undefined
   let returns: Extract<Chunk, { message_type: 'tool_return_message' }>[] = []
   let stopReason: string | undefined
+  let saidAt = options.createdAt
 
-  const origin = (seq: number): Origin => ({
-    at: options.now(),
+  const origin = (seq: number, at = saidAt): Origin => ({
+    at,
     runId,
     seq,
     ...defined({ stepId: answerId ? stepOfAnswer(answerId) : undefined }),
@@ -65,9 +67,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   function flush(): StreamEvent[] {
     if (!pending || !answerId) return []
-    const { piece, seq } = pending
+    const { piece, seq, at } = pending
     pending = undefined
-    return [event(seq, contentSlice(answerId, { ...piece, slice }, origin(seq)))]
+    return [event(seq, contentSlice(answerId, { ...piece, slice }, origin(seq, at)))]
   }
 
   function content(id: MessageId, piece: ContentPiece, seq: number): StreamEvent[] {
@@ -91,13 +93,13 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   function emit(piece: ContentPiece, seq: number): StreamEvent[] {
     if (detail === 'tokens') return [event(seq, pieceOf(piece, seq))]
-    pending = { piece: { ...piece, text: (pending?.piece.text ?? '') + piece.text }, seq }
+    pending = { piece: { ...piece, text: (pending?.piece.text ?? '') + piece.text }, seq, at: saidAt }
     return []
   }
 
   function pieceOf(piece: ContentPiece, seq: number): StreamEvent['data'] {
     template ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
-    const date = wireDate(options.now())
+    const date = wireDate(saidAt)
     if (template.message_type === 'assistant_message') return { ...template, date, seq_id: seq, content: piece.text }
     return { ...template, date, seq_id: seq, reasoning: piece.text }
   }
@@ -169,5 +171,10 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     }
   }
 
-  return { take: ({ number, chunk }) => (chunk.message_type === 'done' ? 'done' : toEvents(chunk, number)) }
+  return {
+    take({ number, at, chunk }) {
+      saidAt = at ?? options.createdAt
+      return chunk.message_type === 'done' ? 'done' : toEvents(chunk, number)
+    },
+  }
 }

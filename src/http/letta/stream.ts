@@ -64,13 +64,13 @@ async function showEvents(
   { opened, options, stream, progress }: StreamSession,
   context: ServiceContext,
 ): Promise<'done' | 'left'> {
-  const { runId, streamTokens, continues } = opened
+  const { runId, streamTokens, continues, createdAt } = opened
   const { after = 0 } = options
   const view = newStreamView({
     runId,
     detail: streamTokens ? 'tokens' : 'steps',
     ...defined({ inherited: continues }),
-    now: () => context.deps.clock.now(),
+    createdAt,
   })
   const isWanted = ofTypes(options.types)
   if (after === 0) stream.keepAlive()
