@@ -22,19 +22,11 @@ export async function followRun(
 ): Promise<Run> {
   const { context, verbs } = session
   let state = NEW_RENDER_STATE
-  let after = 0
-  for (;;) {
-    const chunks = verbs.watch(runId, { after, signal })
-    let next = await chunks.next()
-    for (; !next.done; next = await chunks.next()) {
-      const rendered = renderChunk(state, next.value.chunk, notes.look)
-      for (const { to, text } of rendered.pieces) (to === 'answer' ? answers : notes).write(text)
-      state = rendered.state
-      after = next.value.number
-      onChunk?.(next.value)
-    }
-    // A reader that fell behind resumes after the last chunk it printed.
-    if (next.value !== 'behind') break
+  for await (const numbered of verbs.watch(runId, { after: 0, signal })) {
+    const rendered = renderChunk(state, numbered.chunk, notes.look)
+    for (const { to, text } of rendered.pieces) (to === 'answer' ? answers : notes).write(text)
+    state = rendered.state
+    onChunk?.(numbered)
   }
   return waitForRun(runId, context, signal)
 }

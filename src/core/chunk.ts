@@ -47,8 +47,11 @@ export type Chunk =
 export type WireCall = { tool_call_id: string; name: string; arguments: string }
 export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; tool_return: string }
 
-/** A chunk with its number in the run's stream. `event` is the event it renders, 0 if it renders none. */
-export type NumberedChunk = { number: number; event: number; chunk: Chunk }
+/**
+ * A chunk with its number in the run's stream. `event` is the event it renders, 0 if it renders none. `at` is the second
+ * in which it was said, in milliseconds; streams that were written before it was stored have none.
+ */
+export type NumberedChunk = { number: number; event: number; at?: number; chunk: Chunk }
 
 /**
  * The chunks for a committed event. `turn` is the turn before it; `streamed` is the part of an answer that the stream

@@ -29,13 +29,13 @@ export function catchUpStream(events: readonly LoggedEvent[], stream: RunStream)
   if (found.mayHaveLost) stream.write([{ message_type: 'message_reset', id: null, reason: 'numbers-lost' }], 0)
 
   let turn = newTurn(first)
-  for (const { seq, event } of events.slice(1)) {
+  for (const { seq, at, event } of events.slice(1)) {
     if (seq > found.lastEvent && !found.ended) {
       const streamed = streamedSoFar(event, found, partial)
       // The partial text belongs to this answer; emit only the remainder.
       if (streamed !== NOTHING_STREAMED && partial?.id === streamedContentOf(event)?.answerId) partial = undefined
       const chunks = renderEvent(turn, event, streamed)
-      if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)
+      if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq, at)
     }
     turn = apply(turn, event)
   }

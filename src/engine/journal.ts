@@ -101,9 +101,9 @@ export function openJournal(options: JournalOptions): Journal {
   }
 
   /** Streams and folds an event, of this or another writer. */
-  function follow({ seq, event }: LoggedEvent) {
+  function follow({ seq, at, event }: LoggedEvent) {
     const wasStreamed = (streamedContentOf(event)?.streamedTo ?? 0) > 0
-    stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_STREAMED), seq)
+    stream.write(renderEvent(turn, event, wasStreamed ? 'all' : NOTHING_STREAMED), seq, at)
     turn = apply(turn, event)
     nextSeq = seq + 1
   }

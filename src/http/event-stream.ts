@@ -88,6 +88,19 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
   }
 }
 
+/** Whether the socket drains within the time; the reader may have disconnected instead. */
+export async function isDrainedWithin(drained: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  try {
+    return await Promise.race([drained.then(() => true), tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 export type KeepAliveTimer = { watch(check: () => void): () => void }
 
 /** One keep-alive timer for all streams of a server: there may be thousands of idle ones. */

@@ -1,7 +1,7 @@
 import type { NumberedChunk } from '../core/chunk.ts'
 import type { RunId } from '../core/id.ts'
 
-/** Chunks that may be queued for a subscriber; with more it is dropped, and can resume after the last number it saw. */
+/** Chunks that may be queued for a subscriber; with more the queue is dropped, and the subscriber reads on from the store. */
 export const MAX_READER_BACKLOG = 2_000
 
 export type Reader = {
@@ -10,9 +10,7 @@ export type Reader = {
   advance(number: number): void
   /** True once if the store is ahead of this reader; reading clears the flag. */
   consumeStale(): boolean
-  /** Whether it was dropped because its queue was full. */
-  isBehind(): boolean
-  /** Resolves when chunks are queued, the store is ahead or the reader is dropped; at once if so already. */
+  /** Resolves when chunks are queued or the store is ahead; at once if so already. */
   ready(signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -59,6 +57,7 @@ export function newFanOut(): FanOut {
 function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
   let queue: NumberedChunk[] = []
   let position = 0
+  /** Its queue was full: it keeps nothing until it takes again. */
   let isBehind = false
   let isStale = false
   let wake: (() => void) | undefined
@@ -69,6 +68,7 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
     receive(chunks) {
       if (queue.length + chunks.length > MAX_READER_BACKLOG) {
         isBehind = true
+        isStale = true
         queue = []
       }
       if (!isBehind) queue.push(...chunks)
@@ -86,6 +86,7 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
     take() {
       const taken = queue
       queue = []
+      isBehind = false
       return taken
     },
     advance(number) {
@@ -96,7 +97,6 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
       isStale = false
       return wasStale
     },
-    isBehind: () => isBehind,
     ready: (signal) =>
       new Promise((resolve) => {
         if (signal !== listenedSignal) {
@@ -108,7 +108,7 @@ function newReader(close: () => void): { receiver: Receiver; reader: Reader } {
           wake = undefined
           resolve()
         }
-        if (signal.aborted || queue.length > 0 || isBehind || isStale) wake()
+        if (signal.aborted || queue.length > 0 || isStale) wake()
       }),
     close() {
       listenedSignal?.removeEventListener('abort', onAbort)

@@ -34,7 +34,7 @@ type StreamWriter = RunStreamOptions & {
 }
 type PendingChunks = {
   writer: StreamWriter
-  chunks: { event: number; body: string; chunk: Chunk }[]
+  chunks: { event: number; at: number; body: string; chunk: Chunk }[]
   ended: boolean
   /** To be written now: a subscriber or a settling turn waits for it, or its delay is over. */
   isDue: boolean
@@ -63,12 +63,13 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   let isClosing = false
   let wroteAtOnceAt = Number.NEGATIVE_INFINITY
 
-  function write(writer: StreamWriter, added: readonly Chunk[], event: number) {
+  function write(writer: StreamWriter, added: readonly Chunk[], event: number, saidAt = clock.now()) {
     if (writer.state !== 'open' || added.length === 0) return
-    if (event === 0 && fanOut.isWatched(writer.runId) && writeAtOnce(writer, added)) return
+    if (event === 0 && fanOut.isWatched(writer.runId) && writeAtOnce(writer, added, saidAt)) return
+    const at = secondOf(saidAt)
     const buffered = pendingOf(writer)
     for (const chunk of added) {
-      buffered.chunks.push({ event, body: encodeChunk(chunk), chunk })
+      buffered.chunks.push({ event, at, body: encodeChunk(chunk), chunk })
       writer.written++
       if (chunk.message_type === 'done') {
         buffered.ended = true
@@ -79,13 +80,14 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
   }
 
   /** For a watched stream: writes a single delta synchronously and publishes it without waiting for a shared write. */
-  function writeAtOnce(writer: StreamWriter, added: readonly Chunk[]): boolean {
+  function writeAtOnce(writer: StreamWriter, added: readonly Chunk[], saidAt: number): boolean {
     const { runId, fence, last, floor, bound } = writer
     const now = clock.monotonic()
     if (!chunks.appendSync || now - wroteAtOnceAt < BURST_MS || flushing || pending.has(writer)) return false
     if (!writer.isBegun || last < floor || last + added.length > bound || !added.every(isDeltaChunk)) return false
     wroteAtOnceAt = now
-    const encoded = added.map((chunk) => ({ event: 0, body: encodeChunk(chunk) }))
+    const at = secondOf(saidAt)
+    const encoded = added.map((chunk) => ({ event: 0, at, body: encodeChunk(chunk) }))
     try {
       if (!chunks.appendSync({ runId, fence, last, chunks: encoded })) return false
     } catch (fault) {
@@ -97,7 +99,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     writer.written = writer.last
     publish(
       writer,
-      added.map((chunk, index): NumberedChunk => ({ number: last + 1 + index, event: 0, chunk })),
+      added.map((chunk, index): NumberedChunk => ({ number: last + 1 + index, event: 0, at, chunk })),
     )
     return true
   }
@@ -174,7 +176,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
       if (!fanOut.isWatched(writer.runId)) continue
       publish(
         writer,
-        buffered.map(({ event, chunk }, offset): NumberedChunk => ({ number: first + offset, event, chunk })),
+        buffered.map(({ event, at, chunk }, offset): NumberedChunk => ({ number: first + offset, event, at, chunk })),
       )
     }
   }
@@ -226,7 +228,7 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     }
     return {
       found,
-      write: (added, event) => write(writer, added, event),
+      write: (added, event, at) => write(writer, added, event, at),
       async settle() {
         if (!fanOut.isWatched(runId)) return writer.written
         const buffered = pending.get(writer)
@@ -275,6 +277,9 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     },
   }
 }
+
+/** Dates of the API have whole seconds; a stored second is repeated less often than a millisecond. */
+const secondOf = (at: number): number => Math.floor(at / 1_000) * 1_000
 
 /** The head of a stream that cannot have been written before. */
 const EMPTY_HEAD: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }

@@ -36,7 +36,6 @@ export async function* watchStream(
         reader.advance(last)
         if (chunk.chunk.message_type === 'done') return 'done'
       }
-      if (reader.isBehind()) return 'behind'
       if (next.length > 0) continue
       if (isJoined) {
         await reader.ready(signal)
@@ -68,5 +67,5 @@ async function readyOrTimeout(reader: Reader, clock: Clock, signal: AbortSignal)
 
 async function replay(chunks: ChunkStore, runId: RunId, after: number): Promise<NumberedChunk[]> {
   const stored = await chunks.read(runId, after, PAGE)
-  return stored.map(({ number, event, body }) => ({ number, event, chunk: JSON.parse(body) as Chunk }))
+  return stored.map(({ body, ...position }) => ({ ...position, chunk: JSON.parse(body) as Chunk }))
 }

@@ -1,7 +1,10 @@
 import type { RunId } from '../core/id.ts'
 
-/** A stored chunk: `body` is JSON, `event` is the sequence number of the event it renders, or 0. */
-export type StoredChunk = { number: number; event: number; body: string }
+/**
+ * A stored chunk: `body` is JSON, `event` is the sequence number of the event it renders, or 0. `at` is in milliseconds,
+ * in whole seconds.
+ */
+export type StoredChunk = { number: number; event: number; at?: number; body: string }
 
 export type StreamHead = {
   /** Number of the last chunk; 0 before the first. */
@@ -58,7 +61,7 @@ export type ChunkAppend = {
   isFirst?: boolean
   /** Numbers start above this. It exceeds the last number only after a loss. */
   floor: number
-  chunks: readonly { event: number; body: string }[]
+  chunks: readonly { event: number; at?: number; body: string }[]
   ended: boolean
   at: number
 }

@@ -5,7 +5,8 @@ import type { FormerWriter } from './chunk-store.ts'
 
 /** Writer of a run's live stream. `write` never waits; `settle` does. */
 export type RunStream = {
-  write(chunks: readonly Chunk[], event: number): void
+  /** `at` is when the chunks were said; by default now. */
+  write(chunks: readonly Chunk[], event: number, at?: number): void
   /**
    * Resolves with the last chunk number when every chunk that a reader may have seen is stored. Unseen chunks may be
    * lost with this process: the next worker compares the stream with the log and writes the rest.
@@ -45,7 +46,7 @@ export type Streams = {
   open(runId: RunId, options: RunStreamOptions): Promise<RunStream | 'fenced'>
   /**
    * Replays the chunks after number `after` and then follows live ones, up to and including `done`. A reader that falls
-   * too far behind is ended with `behind` and may resume after the last number it saw.
+   * behind reads on from the stored chunks and misses none.
    */
   watch(runId: RunId, options: StreamWatchOptions): AsyncGenerator<NumberedChunk, WatchEnd>
   /** Runs whose stream has no end and that no writer of this process is about to end. */
@@ -73,4 +74,4 @@ export type StreamWatchOptions = {
 }
 
 /** `missing`: there is no stream, because it is not begun yet or was lost. */
-export type WatchEnd = 'done' | 'behind' | 'stopped' | 'missing'
+export type WatchEnd = 'done' | 'stopped' | 'missing'

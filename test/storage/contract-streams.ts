@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { defined } from '../../src/core/defined.ts'
 import type { RunId } from '../../src/core/id.ts'
 import type { ChunkAppend } from '../../src/ports/chunk-store.ts'
 import type { ContractTests } from './contract.ts'
@@ -51,6 +52,18 @@ export const STREAMS: ContractTests = {
     assert.deepEqual(
       (await chunks.read(id, 0, 10)).map(({ body }) => body),
       bodies,
+    )
+  },
+
+  'the second of a chunk is read back, and a chunk that was stored without one has none': async ({ chunks }) => {
+    const id = newId.run()
+    await chunks.open(id, 1)
+    const seconds = [undefined, 1_000, 1_000, 5_000]
+    const added = seconds.map((at) => ({ event: 0, body: '"a 1\\n"', ...defined({ at }) }))
+    await chunks.append([append(id, [], { chunks: added })])
+    assert.deepEqual(
+      (await chunks.read(id, 0, 10)).map(({ at }) => at),
+      seconds,
     )
   },
 

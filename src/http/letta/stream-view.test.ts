@@ -11,7 +11,7 @@ const ANSWER: MessageId = 'message-3c6a1fb0-2222-4222-8222-2222222222ff'
 const RESULTS: MessageId = 'message-3c6a1fb0-3333-4333-8333-333333333333'
 
 function seen(chunks: Chunk[], more: Partial<ViewOptions> = {}): StreamEvent[] {
-  const view = newStreamView({ runId: RUN, detail: 'tokens', now: () => 0, ...more })
+  const view = newStreamView({ runId: RUN, detail: 'tokens', createdAt: 0, ...more })
   return chunks.flatMap((chunk, index) => {
     const events = view.take({ number: index + 1, event: 0, chunk })
     return events === 'done' ? [] : events

@@ -10,7 +10,7 @@ import { wireUsage } from './wire/usage.ts'
 /** One event for the client. The official client skips named events, except `error`. */
 export type StreamEvent = {
   seq: number
-  /** Terminal events are sent to every reader, also to one that resumes past the end. */
+  /** Terminal events are sent also to a reader that resumes at a number that the stream never had. */
   isTerminal: boolean
   name?: string
   data: WireStreamEvent & Record<string, unknown>
@@ -22,7 +22,8 @@ export type ViewOptions = {
   detail: 'tokens' | 'steps'
   /** Calls of the run that this one continues; this stream has only their results. */
   inherited?: { answerId: MessageId; calls: { callId: string; tool: string }[] }
-  now(): number
+  /** When the run was accepted: the date of chunks that were stored without one. */
+  createdAt: number
 }
 
 /** Converts the chunks of a run to events for the client. It must get the chunks from the first one on. */
@@ -34,14 +35,15 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
   let kind: ContentPiece['kind'] | undefined
   /** Reasoning that is only blank so far: sent with its first visible text, or never. */
   let blankReasoning = ''
-  let pending: { piece: ContentPiece; seq: number } | undefined
+  let pending: { piece: ContentPiece; seq: number; at: number } | undefined
   /** The first event of this slice, used as a template: the others differ in three fields. */
   let template: ReturnType<typeof contentSlice> | undefined
   let returns: Extract<Chunk, { message_type: 'tool_return_message' }>[] = []
   let stopReason: string | undefined
+  let saidAt = options.createdAt
 
-  const origin = (seq: number): Origin => ({
-    at: options.now(),
+  const origin = (seq: number, at = saidAt): Origin => ({
+    at,
     runId,
     seq,
     ...defined({ stepId: answerId ? stepOfAnswer(answerId) : undefined }),
@@ -65,9 +67,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   function flush(): StreamEvent[] {
     if (!pending || !answerId) return []
-    const { piece, seq } = pending
+    const { piece, seq, at } = pending
     pending = undefined
-    return [event(seq, contentSlice(answerId, { ...piece, slice }, origin(seq)))]
+    return [event(seq, contentSlice(answerId, { ...piece, slice }, origin(seq, at)))]
   }
 
   function content(id: MessageId, piece: ContentPiece, seq: number): StreamEvent[] {
@@ -91,13 +93,13 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
 
   function emit(piece: ContentPiece, seq: number): StreamEvent[] {
     if (detail === 'tokens') return [event(seq, pieceOf(piece, seq))]
-    pending = { piece: { ...piece, text: (pending?.piece.text ?? '') + piece.text }, seq }
+    pending = { piece: { ...piece, text: (pending?.piece.text ?? '') + piece.text }, seq, at: saidAt }
     return []
   }
 
   function pieceOf(piece: ContentPiece, seq: number): StreamEvent['data'] {
     template ??= contentSlice(answerId!, { ...piece, slice }, origin(seq))
-    const date = wireDate(options.now())
+    const date = wireDate(saidAt)
     if (template.message_type === 'assistant_message') return { ...template, date, seq_id: seq, content: piece.text }
     return { ...template, date, seq_id: seq, reasoning: piece.text }
   }
@@ -144,7 +146,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return [...flush(), ...result(chunk, seq)]
       case 'stop_reason':
         stopReason = chunk.stop_reason
-        return [...flush(), { ...event(seq, { ...chunk }), isTerminal: true }]
+        return [...flush(), { ...event(seq, { ...chunk, run_id: runId, seq_id: seq }), isTerminal: true }]
       case 'error_message': {
         // A truncated answer is not an error to the client: the stop reason says that it is incomplete.
         if (stopReason === 'max_tokens_exceeded') return []
@@ -153,7 +155,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return [{ ...event(seq, data, 'error'), isTerminal: true }]
       }
       case 'usage_statistics':
-        return [{ ...event(seq, wireUsage(chunk, runId)), isTerminal: true }]
+        return [{ ...event(seq, { ...wireUsage(chunk, runId), run_id: runId, seq_id: seq }), isTerminal: true }]
       case 'summary_message': {
         const otid = sliceOtid(chunk.id, 0)
         const data = { ...chunk, otid, run_id: runId, seq_id: seq, compaction_stats: null }
@@ -169,5 +171,10 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     }
   }
 
-  return { take: ({ number, chunk }) => (chunk.message_type === 'done' ? 'done' : toEvents(chunk, number)) }
+  return {
+    take({ number, at, chunk }) {
+      saidAt = at ?? options.createdAt
+      return chunk.message_type === 'done' ? 'done' : toEvents(chunk, number)
+    },
+  }
 }

@@ -1,13 +1,17 @@
 import type { FastifyReply } from 'fastify'
+import type { NumberedChunk } from '../../core/chunk.ts'
 import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
 import { cancelRun } from '../../service/runs/runs.ts'
 import { type OpenedStream, openStream, watchOpened } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { type EventStream, openEventStream } from '../event-stream.ts'
+import { type EventStream, isDrainedWithin, openEventStream } from '../event-stream.ts'
 import { wireDate } from '../wire-date.ts'
 import { newStreamView, type StreamEvent } from './stream-view.ts'
 import { ofTypes } from './wire/message.ts'
+
+/** How long a full socket may keep its subscription and the chunks that were read for it. */
+const FULL_SOCKET_MS = 100
 
 type StreamOptions = {
   /** Number of the last event the client has. */
@@ -60,45 +64,69 @@ async function showEvents(
   { opened, options, stream, progress }: StreamSession,
   context: ServiceContext,
 ): Promise<'done' | 'left'> {
-  const { runId, streamTokens, continues } = opened
+  const { runId, streamTokens, continues, createdAt } = opened
   const { after = 0 } = options
   const view = newStreamView({
     runId,
     detail: streamTokens ? 'tokens' : 'steps',
     ...defined({ inherited: continues }),
-    now: () => context.deps.clock.now(),
+    createdAt,
   })
   const isWanted = ofTypes(options.types)
   if (after === 0) stream.keepAlive()
   // Always from the first chunk, also for a resumed stream: the ids of slices depend on earlier chunks.
-  for await (const numbered of await watchOpened(opened, { after: 0, signal: stream.signal }, context)) {
-    const events = view.take(numbered)
-    if (events === 'done') return 'done'
+  let skippedEnd: StreamEvent[] = []
+  const send = (numbered: NumberedChunk) => {
+    const taken = view.take(numbered)
+    // A client that names a number above the last one still learns how the run ended.
+    const events = taken !== 'done' ? taken : numbered.number < after ? skippedEnd : []
+    let drained: Promise<void> | undefined
     for (const event of events) {
-      if (event.seq <= after && !event.isTerminal) continue
+      if (event.seq <= after && taken !== 'done') {
+        if (event.isTerminal) skippedEnd = [...skippedEnd, event]
+        continue
+      }
       const shown = options.compactions && event.name === 'summary_message' ? unnamed(event) : event
       if (!shown.name && !shown.isTerminal && !isWanted(shown.data)) continue
-      const drained = stream.send(shown)
-      if (drained) await drained
+      drained = stream.send(shown)
     }
     if (numbered.number > progress.last) progress.last = numbered.number
+    return drained
   }
-  return 'left'
+  return follow({ opened, stream, after: 0 }, send, context)
 }
 
-async function showChunks(
-  { opened, options, stream }: StreamSession,
+const showChunks = ({ opened, options, stream }: StreamSession, context: ServiceContext): Promise<'done' | 'left'> =>
+  follow({ opened, stream, after: options.after ?? 0 }, (numbered) => stream.send({ data: numbered }), context)
+
+type FollowedStream = Pick<StreamSession, 'opened' | 'stream'> & { after: number }
+
+/**
+ * Passes each chunk after `after` to `send`, up to the end. A reader whose socket stays full costs no more than the
+ * buffers of the socket: its subscription is closed, and when the socket drains the stored chunks are read on.
+ */
+async function follow(
+  { opened, stream, after }: FollowedStream,
+  send: (numbered: NumberedChunk) => Promise<void> | undefined,
   context: ServiceContext,
 ): Promise<'done' | 'left'> {
-  const chunks = await watchOpened(opened, { after: options.after ?? 0, signal: stream.signal }, context)
-  try {
-    for (;;) {
-      const next = await chunks.next()
-      if (next.done) return next.value === 'done' ? 'done' : 'left'
-      await stream.send({ data: next.value })
+  let last = after
+  for (let { hasEnded } = opened; ; hasEnded = false) {
+    const from = { after: last, signal: stream.signal }
+    const chunks = await watchOpened({ runId: opened.runId, hasEnded }, from, context)
+    let drained: Promise<void> | undefined
+    try {
+      for (let isFull = false; !isFull; ) {
+        const next = await chunks.next()
+        if (next.done) return next.value === 'done' ? 'done' : 'left'
+        drained = send(next.value)
+        last = next.value.number
+        isFull = drained !== undefined && !(await isDrainedWithin(drained, FULL_SOCKET_MS))
+      }
+    } finally {
+      await chunks.return('stopped')
     }
-  } finally {
-    await chunks.return('stopped')
+    await drained
   }
 }
 

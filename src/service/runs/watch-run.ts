@@ -62,7 +62,13 @@ export async function waitForRun(runId: RunId, context: ServiceContext, signal?:
 }
 
 /** Only what a stream view needs: a watcher may hold it for days. */
-export type OpenedStream = { runId: RunId; hasEnded: boolean; streamTokens: boolean; continues?: Continuation }
+export type OpenedStream = {
+  runId: RunId
+  hasEnded: boolean
+  createdAt: number
+  streamTokens: boolean
+  continues?: Continuation
+}
 
 /** The run whose stream can be read. Throws before the first chunk rather than in the middle. */
 async function requireStream(id: string, context: ServiceContext): Promise<Run> {
@@ -84,6 +90,7 @@ export async function openStream(id: string, context: ServiceContext): Promise<O
   const accepted = await context.deps.store.events.first(run.id)
   if (accepted?.type !== 'input-accepted') throw new Error(`the log of ${id} does not begin with its input`)
   const { settings, continues } = accepted
-  const opened = { runId: run.id, hasEnded: isOver(run), streamTokens: settings.streamTokens }
+  const { id: runId, createdAt } = run
+  const opened = { runId, hasEnded: isOver(run), createdAt, streamTokens: settings.streamTokens }
   return continues ? { ...opened, continues } : opened
 }

@@ -187,21 +187,30 @@ const streamHead = ({ last, last_event, ended, boot_id }: HeadRow, bootId: strin
   mayHaveLost: boot_id !== '' && boot_id !== bootId,
 })
 
-/** Each chunk is `<event> <length>\n<body>`: bodies are JSON already and need no second escaping. */
+/**
+ * Each chunk is `<event> <length>\n<body>`: bodies are JSON already and need no second escaping. A chunk of another second
+ * than the one before it is `<event> <length> <second>\n<body>`.
+ */
 export function encode(chunks: ChunkAppend['chunks']): string {
   let text = ''
-  for (const { event, body } of chunks) text += `${event} ${body.length}\n${body}`
+  let before: number | undefined
+  for (const { event, at, body } of chunks) {
+    text += `${event} ${body.length}${at === undefined || at === before ? '' : ` ${at / 1_000}`}\n${body}`
+    before = at
+  }
   return text
 }
 
 export function decode({ first, bodies }: { first: number; bodies: string }): StoredChunk[] {
   const chunks: StoredChunk[] = []
+  let at: number | undefined
   for (let start = 0; start < bodies.length; ) {
-    const space = bodies.indexOf(' ', start)
-    const line = bodies.indexOf('\n', space)
-    const end = line + 1 + Number(bodies.slice(space + 1, line))
-    const event = Number(bodies.slice(start, space))
-    chunks.push({ number: first + chunks.length, event, body: bodies.slice(line + 1, end) })
+    const line = bodies.indexOf('\n', start)
+    const [event, length, second] = bodies.slice(start, line).split(' ')
+    const end = line + 1 + Number(length)
+    if (second) at = Number(second) * 1_000
+    const body = bodies.slice(line + 1, end)
+    chunks.push({ number: first + chunks.length, event: Number(event), ...defined({ at }), body })
     start = end
   }
   return chunks

@@ -93,7 +93,7 @@ export async function runClientsUntilDrained(context: ServiceContext, load: Clie
     const over = new AbortController()
     const { signal } = over
     const patience = losePatience(runId, over)
-    // A client that loses its connection or falls behind resumes after the last number it saw.
+    // A client that loses its connection resumes after the last number it saw.
     while (!isDone && !signal.aborted) if (!(await tolerate(follow))) await sleep(PAUSE_MS)
     over.abort()
     await patience

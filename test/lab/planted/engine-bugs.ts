@@ -100,9 +100,9 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a takeover does not stream what was committed',
     file: 'engine/catch-up-stream.ts',
-    find: "      if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq)",
+    find: "      if (chunks.length > 0) stream.write([...reset('interrupted'), ...chunks], seq, at)",
     replace:
-      "      if (chunks.length > 0 && event.type !== 'tool-ended') stream.write([...reset('interrupted'), ...chunks], seq)",
+      "      if (chunks.length > 0 && event.type !== 'tool-ended') stream.write([...reset('interrupted'), ...chunks], seq, at)",
     breaks: 'nothing is lost: the stream contains every committed event',
   },
   {

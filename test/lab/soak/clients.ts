@@ -47,7 +47,6 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     answered: 0,
     watched: 0,
     returned: 0,
-    dropped: 0,
     endings: {},
   }
   const clients = Array.from({ length: CLIENTS }, talk)
@@ -133,7 +132,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     return kind < 0.75
   }
 
-  /** Reads until the end, until `upTo` chunks were seen, or until it is dropped for being behind. */
+  /** Reads until the end, or until `upTo` chunks were seen. */
   async function read(runId: RunId, options: { after: number; pauseMs: number; upTo: number }): Promise<number> {
     let last = options.after
     let seen = 0
@@ -141,10 +140,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     const chunks = watchRun(runId, { after: last, signal }, context)
     for (;;) {
       const next = await chunks.next()
-      if (next.done) {
-        if (next.value === 'behind') totals.dropped++
-        return last
-      }
+      if (next.done) return last
       last = next.value.number
       if (options.pauseMs > 0) await sleep(options.pauseMs)
       if (++seen < options.upTo) continue

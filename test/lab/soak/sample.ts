@@ -32,9 +32,8 @@ export type Totals = {
   cancelled: number
   answered: number
   watched: number
-  /** Watchers that reconnected, and readers that were dropped because they fell behind. */
+  /** Watchers that reconnected. */
   returned: number
-  dropped: number
   endings: Record<string, number>
 }
 

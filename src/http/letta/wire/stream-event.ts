@@ -45,6 +45,19 @@ const summaryEventSchema = z.lazy(() =>
     }),
 )
 
+/** The end of a run as the response of a request that waited has it, with its position in the stream. */
+const stopEventSchema = z.lazy(() =>
+  z
+    .object({ ...stopSchema.unwrap().shape, ...position })
+    .meta({ id: 'StopReasonEvent', description: 'Why the run ended.' }),
+)
+
+const usageEventSchema = z.lazy(() =>
+  z
+    .object({ ...usageSchema.unwrap().shape, ...position })
+    .meta({ id: 'UsageEvent', description: 'Tokens of the run, summed over its steps.' }),
+)
+
 const pingSchema = z.lazy(() =>
   z
     .object({
@@ -123,9 +136,9 @@ export const streamEventSchema = z.lazy(() =>
       approvalRequestMessageSchema,
       toolReturnMessageSchema,
       summaryEventSchema,
-      stopSchema,
+      stopEventSchema,
       errorEventSchema,
-      usageSchema,
+      usageEventSchema,
       pingSchema,
       messageResetSchema,
       attemptFailedSchema,
