@@ -4,6 +4,13 @@ import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
 import { id, record } from '../field.ts'
+import {
+  AGENT_SETTINGS,
+  llmConfigBody,
+  maxTokensBody,
+  mergedSettings,
+  modelSettingsBody,
+} from './model-settings-body.ts'
 import { plainInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
 import { newBlockBody } from './wire/block.ts'
@@ -34,7 +41,6 @@ const compaction = z.looseObject({
 
 /** Fields that are stored and returned; some have no effect yet. */
 const STORED_FIELDS = {
-  model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   compaction_settings: record
     .and(compaction)
     .nullish()
@@ -46,7 +52,6 @@ const STORED_FIELDS = {
     .nullish()
     .describe('Accepted and ignored. Returned as sent, also as `llm_config.context_window`.'),
   message_buffer_autoclear: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
-  parallel_tool_calls: z.boolean().nullish().describe('Accepted and ignored. Returned in `model_settings`.'),
   response_format: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   embedding: z
     .string()
@@ -63,7 +68,6 @@ const STORED_FIELDS = {
     .min(0)
     .nullish()
     .describe('Accepted and ignored. Returned as sent.'),
-  max_tokens: z.number().int().min(1).nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
   enable_reasoner: z.boolean().nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
 }
 
@@ -75,11 +79,12 @@ const COMMON = {
     .describe(
       'Model as provider/model. `letta/auto`, or no model for a new agent, means the default model of the server.',
     ),
-  llm_config: record
-    .nullish()
-    .describe(
-      'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. The rest is ignored.',
-    ),
+  llm_config: llmConfigBody.describe(
+    'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. `temperature`, `max_tokens` and `parallel_tool_calls` change `model_settings`. The rest is ignored.',
+  ),
+  model_settings: modelSettingsBody.describe(AGENT_SETTINGS),
+  max_tokens: maxTokensBody.describe('Deprecated: changes `max_output_tokens` of `model_settings`.'),
+  parallel_tool_calls: z.boolean().nullish().describe('Deprecated: changes it in `model_settings`.'),
   tool_ids: z
     .array(id('tool'))
     .max(1000)
@@ -155,7 +160,14 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
     if (value !== null && value !== undefined) sent[key] = value as Json
   }
   const { approvals, others } = splitRules((tool_rules ?? []) as JsonObject[])
-  const wire = { ...before.wire, ...sent, ...defined({ tool_rules: tool_rules ? others : undefined }) }
+  const wire = {
+    ...withoutDeprecated(before.wire, body),
+    ...sent,
+    ...defined({
+      tool_rules: tool_rules ? others : undefined,
+      model_settings: mergedSettings(body, before.wire?.model_settings),
+    }),
+  }
   return {
     ...before,
     ...defined({
@@ -166,6 +178,18 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
       approvals: tool_rules ? { ...withoutRequired(before.approvals), ...approvals } : undefined,
     }),
     wire,
+  }
+}
+
+/** Agents of earlier versions have settings beside `model_settings`; a request that sets them replaces them. */
+function withoutDeprecated(wire: JsonObject = {}, body: AgentFields): JsonObject {
+  const { max_tokens, parallel_tool_calls, ...others } = wire
+  return {
+    ...others,
+    ...defined({
+      max_tokens: typeof body.max_tokens === 'number' ? undefined : max_tokens,
+      parallel_tool_calls: typeof body.parallel_tool_calls === 'boolean' ? undefined : parallel_tool_calls,
+    }),
   }
 }
 

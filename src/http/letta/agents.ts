@@ -15,6 +15,7 @@ import { listQuery, pageOf } from '../paging.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
 import { requireModel } from './model-handle.ts'
+import { requireOwnVendor } from './model-settings-body.ts'
 import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
 import { agentSchema } from './wire/agent-schema.ts'
@@ -53,6 +54,8 @@ const createAgentOperation = operation({
   },
   answer: agentSchema,
   async handle({ body }, context) {
+    const model = requireModel(requestedModel(body), context)
+    requireOwnVendor(body, model)
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
     const chosen = await toolNames(body.tool_ids ?? [], context)
     const secrets = requestedSecrets(body)
@@ -60,7 +63,7 @@ const createAgentOperation = operation({
       {
         // The end of an id is random; it begins with the time.
         name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
-        model: requireModel(requestedModel(body), context),
+        model,
         ...defined({ system: body.system || undefined }),
         tools: [...base, ...(body.tools ?? []), ...chosen],
         unknownTools: 'note',
@@ -118,7 +121,9 @@ const changeAgent = operation({
   answer: agentSchema,
   async handle({ params, body }, context) {
     const agent = await requireAgent(params.agent_id, context)
-    const model = requestedModel(body)
+    const requested = requestedModel(body)
+    const model = requested === undefined ? undefined : requireModel(requested, context)
+    requireOwnVendor(body, model ?? agent.model)
     const secrets = requestedSecrets(body)
     const updated = await updateAgent(
       {
@@ -126,7 +131,7 @@ const changeAgent = operation({
         ...defined({
           name: body.name || undefined,
           system: body.system === null || body.system === undefined ? undefined : body.system,
-          model: model === undefined ? undefined : requireModel(model, context),
+          model,
           tools: body.tool_ids ? await toolNames(body.tool_ids, context) : undefined,
           tags: body.tags ?? undefined,
           blockIds: body.block_ids ?? undefined,

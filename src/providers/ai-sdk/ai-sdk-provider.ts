@@ -53,6 +53,8 @@ async function* streamParts(
   let reader: ReadableStreamDefaultReader<LanguageModelV3StreamPart> | undefined
   try {
     const providerOptions = options.providerOptions?.(request)
+    const leftOut = options.providerOptions ? [] : leftOutOf(request)
+    if (leftOut.length > 0) yield { type: 'settings-left-out', settings: leftOut }
     const model = models(request.model, grant)
     const call = { ...callOptions(request), abortSignal: watch.signal, ...defined({ providerOptions }) }
     const { stream } = await watch.within(firstByteMs, model.doStream(call))
@@ -76,6 +78,12 @@ async function* streamParts(
     reader?.cancel().catch(() => undefined)
   }
 }
+
+/** Settings that the SDK does not standardize; `providerOptions` may send them. */
+const leftOutOf = ({ settings, tools }: ModelRequest): string[] =>
+  settings?.parallelToolCalls === false && tools.length > 0
+    ? ['parallel_tool_calls: the AI SDK has no such option; send it with `providerOptions`']
+    : []
 
 const silenceFailure = ({ message }: SilenceTimeout, phase: 'first-byte' | 'between-chunks'): Failure => ({
   kind: phase === 'first-byte' ? 'timeout' : 'stalled',

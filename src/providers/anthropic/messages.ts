@@ -17,6 +17,7 @@ import { newMessagesDecoder } from './decode-messages.ts'
 import { type BlockForm, blocksOf, blockTexts, canBeMarked, formKey, startsWithThought } from './message-blocks.ts'
 import { claudeFacts, readHandle } from './model-facts.ts'
 import { outputSchema } from './output-schema.ts'
+import { samplingOf } from './sampling.ts'
 
 const VERSION = { 'anthropic-version': '2023-06-01' }
 
@@ -47,8 +48,9 @@ function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
   }
   const tools = toolTexts(request.tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
   const isSystemEmpty = system.trim() === ''
+  const { encodedSettings, leftOut } = settings(request, form)
   const head = [
-    JSON.stringify(settings(request, form)).slice(1, -1),
+    JSON.stringify(encodedSettings).slice(1, -1),
     ...(tools === '' ? [] : [`"tools":[${isSystemEmpty ? marked(tools) : tools}]`]),
     ...(isSystemEmpty ? [] : [`"system":[${marked(JSON.stringify(textBlock(system)))}]`]),
   ]
@@ -56,6 +58,7 @@ function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
     path: context.quirks.path ?? '/v1/messages',
     headers: headers(request, context),
     body: `{${head.join(',')},"messages":[${messagesText(request.messages, form)}]}`,
+    leftOut,
   }
 }
 
@@ -68,19 +71,30 @@ function toolDefinition({ name, description, inputSchema }: ToolSpec): Tool {
 
 type Settings = Omit<MessageCreateParamsStreaming, 'tools' | 'system' | 'messages'>
 
-function settings(request: ModelRequest, form: BlockForm): Settings {
+function settings(request: ModelRequest, form: BlockForm): { encodedSettings: Settings; leftOut: string[] } {
   const { name } = readHandle(request.model)
   const maxTokens = request.outputCap ?? claudeFacts(request.model).maxOutput
   const output = outputConfig(request)
   const thinking = thinkingConfig(request, form, maxTokens)
-  return {
+  const { sampling, leftOut } = samplingOf(request, { isThinking: thinking !== undefined })
+  const encodedSettings = {
     model: name,
     max_tokens: maxTokens,
-    stream: true,
-    ...defined({ thinking, output_config: output }),
+    stream: true as const,
+    ...sampling,
     // The vendor rejects a forced tool choice together with thinking.
-    ...defined({ tool_choice: request.mustCall && !thinking ? { type: 'any' as const } : undefined }),
+    ...defined({ thinking, output_config: output, tool_choice: toolChoice(request, { canForce: !thinking }) }),
   }
+  return { encodedSettings, leftOut }
+}
+
+function toolChoice(
+  { mustCall, settings, tools }: ModelRequest,
+  { canForce }: { canForce: boolean },
+): Settings['tool_choice'] {
+  const type = mustCall && canForce ? 'any' : 'auto'
+  if (settings?.parallelToolCalls === false && tools.length > 0) return { type, disable_parallel_tool_use: true }
+  return type === 'any' ? { type } : undefined
 }
 
 type Effort = NonNullable<ModelRequest['effort']>

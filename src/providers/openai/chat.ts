@@ -10,6 +10,7 @@ import { type ChatForm, chatMessages } from './chat-messages.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { openaiModels } from './model-listing.ts'
 import { encodeTail } from './request-tail.ts'
+import { samplingOf } from './sampling.ts'
 
 /** OpenAI Chat Completions, the API that most servers speak. */
 export const openaiChat: EmbeddingDialect = {
@@ -26,12 +27,14 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
   const prompt = system === '' ? '' : JSON.stringify({ role: 'system', content: system })
   const history = chatMessages.joined(messages, formOf(adjustments, quirks))
   const toolTexts = toolsText(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
+  const { sampling, leftOut } = samplingOf(request)
   return {
     path: quirks.path ?? '/chat/completions',
     headers: authHeaders(grant, quirks.auth ?? 'bearer'),
     body:
       `{"model":${JSON.stringify(model)},"messages":[${prompt}${prompt && history ? ',' : ''}${history}]` +
-      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail(settingsOf(request, quirks))}`,
+      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail({ ...settingsOf(request, quirks), ...sampling })}`,
+    leftOut,
   }
 }
 

@@ -11,6 +11,7 @@ import { openaiModels } from './model-listing.ts'
 import { encodeTail } from './request-tail.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
 import { type ItemForm, responseItems } from './responses-items.ts'
+import { samplingOf } from './sampling.ts'
 
 /** OpenAI Responses. The vendor stores nothing: it returns encrypted reasoning, which later requests send back. */
 export const openaiResponses: EmbeddingDialect = {
@@ -25,12 +26,14 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
   const { model, system, messages, tools, adjustments = {} } = request
   const instructions = system === '' ? '' : `"instructions":${JSON.stringify(system)},`
   const toolTexts = toolsText(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
+  const { sampling, leftOut } = samplingOf(request)
   return {
     path: quirks.path ?? '/responses',
     headers: authHeaders(grant, quirks.auth ?? 'bearer'),
     body:
       `{"model":${JSON.stringify(model)},${instructions}"input":[${responseItems.joined(messages, formOf(adjustments, quirks))}]` +
-      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail(settingsOf(request, quirks))}`,
+      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail({ ...settingsOf(request, quirks), ...sampling })}`,
+    leftOut,
   }
 }
 

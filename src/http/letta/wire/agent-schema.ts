@@ -44,7 +44,7 @@ const llmConfigSchema = z.lazy(() =>
     model_wrapper: alwaysNull,
     context_window: storedJson.describe('Context window in tokens: `context_window_limit`, or that of the model.'),
     temperature: storedJson.describe('`temperature` of `model_settings`, or 1.'),
-    max_tokens: storedJson.describe('`max_tokens`, or `max_output_tokens` of `model_settings`, or null.'),
+    max_tokens: storedJson.describe('`max_output_tokens` of `model_settings`, or null.'),
     parallel_tool_calls: storedJson.describe('`parallel_tool_calls` of `model_settings`, or true.'),
     strict: storedJson.describe('`strict` of `model_settings`, or false.'),
     enable_reasoner: storedJson.describe('`enable_reasoner` as it was sent, or true.'),

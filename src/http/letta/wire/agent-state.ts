@@ -184,7 +184,7 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
     model_wrapper: null,
     context_window: wire.context_window_limit ?? contextWindowOf(agent.model, serviceContext),
     temperature: settings.temperature ?? 1,
-    max_tokens: wire.max_tokens ?? settings.max_output_tokens ?? null,
+    max_tokens: settings.max_output_tokens ?? wire.max_tokens ?? null,
     parallel_tool_calls: settings.parallel_tool_calls ?? true,
     strict: settings.strict ?? false,
     enable_reasoner: wire.enable_reasoner ?? true,
@@ -204,5 +204,5 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
 function modelSettings({ model, settings }: Agent): JsonObject {
   const stored = (settings?.wire?.model_settings ?? {}) as JsonObject
   const provider_type = endpointType(parseTarget(model)?.provider ?? '')
-  return { provider_type, parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...stored }
+  return { parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...stored, provider_type }
 }

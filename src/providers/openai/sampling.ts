@@ -1,0 +1,27 @@
+import { defined } from '../../core/defined.ts'
+import type { ModelRequest } from '../../ports/model.ts'
+
+/** Reasoning models reject every other value than the default. */
+const FIXED_SAMPLING = /^(o\d|gpt-5(?!-chat))/
+const DEFAULT_VALUE = 1
+
+type Sampling = { temperature?: number; top_p?: number; parallel_tool_calls?: boolean }
+
+/** The settings that Chat Completions and Responses have in common, and those that the model does not take. */
+export function samplingOf({ model, settings = {}, tools }: ModelRequest): { sampling: Sampling; leftOut: string[] } {
+  const { temperature, topP, parallelToolCalls } = settings
+  const isFixed = FIXED_SAMPLING.test(model.slice(model.lastIndexOf('/') + 1))
+  const isTaken = (value: number | undefined) => !isFixed || value === undefined || value === DEFAULT_VALUE
+  return {
+    sampling: defined({
+      temperature: isTaken(temperature) ? temperature : undefined,
+      top_p: isTaken(topP) ? topP : undefined,
+      // Parallel calls are the default, and the option is rejected without tools.
+      parallel_tool_calls: parallelToolCalls === false && tools.length > 0 ? false : undefined,
+    }),
+    leftOut: [
+      ...(isTaken(temperature) ? [] : [`temperature: ${model} takes only ${DEFAULT_VALUE}`]),
+      ...(isTaken(topP) ? [] : [`top_p: ${model} takes only ${DEFAULT_VALUE}`]),
+    ],
+  }
+}
