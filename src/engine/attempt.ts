@@ -129,6 +129,7 @@ export async function askModel(
     ...question,
     ...defined({
       adjustments: Object.keys(adjustments).length > 0 ? adjustments : undefined,
+      effort: question.settings?.effort,
       outputCap: lower(state.outputCap, question.settings?.maxOutputTokens),
     }),
   }

@@ -121,6 +121,96 @@ for (const { model, sent, leftOut } of TABLE) {
   })
 }
 
+const EFFORT = { reasoning: { reasoning_effort: 'high' as const } }
+const BUDGET = { thinking: { type: 'enabled' as const, budget_tokens: 2000 } }
+const OFF = { thinking: { type: 'disabled' as const } }
+
+/** What each dialect sends for an effort or a budget of reasoning, and what its model does not take. */
+const REASONING: { model: string; settings: Body; sent: Body; leftOut: RegExp[] }[] = [
+  { model: 'chat/gpt-5', settings: EFFORT, sent: { reasoning_effort: 'high' }, leftOut: [] },
+  {
+    model: 'chat/gpt-4o',
+    settings: EFFORT,
+    sent: { reasoning_effort: undefined },
+    leftOut: [/^reasoning effort: gpt-4o/],
+  },
+  { model: 'chat/gpt-5', settings: BUDGET, sent: { reasoning_effort: undefined }, leftOut: [/^thinking budget/] },
+  { model: 'responses/gpt-5', settings: EFFORT, sent: { reasoning: { effort: 'high' } }, leftOut: [] },
+  { model: 'responses/gpt-5', settings: OFF, sent: { reasoning: { effort: 'none' } }, leftOut: [] },
+  {
+    model: 'claude/claude-opus-4-6',
+    settings: EFFORT,
+    sent: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
+    leftOut: [],
+  },
+  { model: 'claude/claude-opus-4-6', settings: OFF, sent: { thinking: { type: 'disabled' } }, leftOut: [] },
+  {
+    model: 'claude/claude-haiku-4-5',
+    settings: { ...BUDGET, temperature: 0.5 },
+    sent: { thinking: { type: 'enabled', budget_tokens: 2000 }, temperature: undefined },
+    leftOut: [/^temperature: .*thinking/],
+  },
+  {
+    model: 'claude/claude-haiku-4-5',
+    settings: { ...BUDGET, max_output_tokens: 1500 },
+    sent: { thinking: undefined, max_tokens: 1500 },
+    leftOut: [/^reasoning: a thinking budget is at least 1024 and below max_tokens, 1500/],
+  },
+  {
+    model: 'claude/claude-3-5-haiku-latest',
+    settings: EFFORT,
+    sent: { thinking: undefined },
+    leftOut: [/^reasoning: /],
+  },
+  {
+    model: 'vertex/gemini-2.5-flash',
+    settings: { thinking_config: { thinking_budget: 2000 } },
+    sent: { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 2000 } } },
+    leftOut: [],
+  },
+  {
+    model: 'vertex/gemini-3-flash',
+    settings: EFFORT,
+    sent: { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingLevel: 'HIGH' } } },
+    leftOut: [],
+  },
+  { model: 'vertex/gemini-2.0-flash', settings: EFFORT, sent: { generationConfig: {} }, leftOut: [/^reasoning: /] },
+]
+
+test('effort and budget of reasoning reach the model in the terms of its dialect, or the run names them', async (context) => {
+  const { client, received, send, leftOut: noted, fixture } = await serveDialects(context)
+  for (const { model, settings, sent, leftOut } of REASONING) {
+    const agent = await client.agents.create({ model, model_settings: settings })
+    const notes = await noted(await send(agent.id))
+    const title = `${model} ${JSON.stringify(settings)}: ${notes.join(', ')}`
+    assert.deepEqual(pick(received(), Object.keys(sent)), sent, title)
+    assert.equal(notes.length, leftOut.length, title)
+    for (const [index, pattern] of leftOut.entries()) assert.match(notes[index]!, pattern)
+  }
+  assert.deepEqual(fixture.faults, [])
+})
+
+test('the effort of older clients has the same effect, and a conversation replaces it', async (context) => {
+  const { client, received, send } = await serveDialects(context)
+  const agent = await client.agents.create({ model: 'chat/gpt-5', enable_reasoner: false })
+  await send(agent.id)
+  assert.equal(received().reasoning_effort, 'none')
+  const config = { model: 'gpt-5', model_endpoint_type: 'openai', context_window: 8000 } as const
+  const changed = await client.agents.update(agent.id, {
+    model: 'chat/gpt-5',
+    llm_config: { ...config, reasoning_effort: 'low' },
+  })
+  assert.equal(changed.llm_config.reasoning_effort, 'low')
+  await send(agent.id)
+  assert.equal(received().reasoning_effort, 'low')
+  const conversation = await client.conversations.create({
+    agent_id: agent.id,
+    model_settings: { provider_type: 'openai', reasoning: { reasoning_effort: 'minimal' } },
+  })
+  await client.conversations.messages.create(conversation.id, { input: 'Hello', streaming: false })
+  assert.equal(received().reasoning_effort, 'minimal')
+})
+
 test('the fields of older clients have the same effect, and the last one sent wins', async (context) => {
   const { client, received, send } = await serveDialects(context)
   const seen = () => pick(received(), ['temperature', 'max_tokens', 'parallel_tool_calls'])
@@ -178,6 +268,9 @@ test('settings out of range, of the wrong type or for another vendor are refused
     [{ model_settings: { max_output_tokens: 0 } }, 'model_settings.max_output_tokens'],
     [{ model_settings: { max_output_tokens: 1.5 } }, 'model_settings.max_output_tokens'],
     [{ model_settings: { parallel_tool_calls: 'no' } }, 'model_settings.parallel_tool_calls'],
+    [{ model_settings: { effort: 'extreme' } }, 'model_settings.effort'],
+    [{ model_settings: { thinking: { budget_tokens: -1 } } }, 'model_settings.thinking.budget_tokens'],
+    [{ model_settings: { reasoning: { reasoning_effort: 'low' } } }, 'model_settings.reasoning'],
     [{ model_settings: { provider_type: 'openai' } }, 'model_settings.provider_type'],
   ]
   const OLDER: [body: Body, field: string][] = [
@@ -218,12 +311,12 @@ test('an export and its import keep the settings; values without effect are kept
   await send(await importOf((await fetch('GET', `/v1/agents/${bare.id}/export`)).body))
   assert.deepEqual(pick(received(), ['temperature', 'max_tokens']), { temperature: undefined, max_tokens: undefined })
 
-  exported.agents[0]!.model_settings = { temperature: 99, max_output_tokens: 5, seed: 7 }
+  exported.agents[0]!.model_settings = { temperature: 99, max_output_tokens: 5, seed: 7, effort: 'extreme' }
   const half = await importOf(exported)
   await send(half)
   assert.deepEqual(pick(received(), ['temperature', 'max_tokens']), { temperature: undefined, max_tokens: 5 })
   const state = await client.agents.retrieve(half)
-  assert.deepEqual((state.metadata as Body).not_imported, ['model_settings.temperature'])
+  assert.deepEqual((state.metadata as Body).not_imported, ['model_settings.temperature', 'model_settings.effort'])
   assert.equal((state.model_settings as Body).temperature, 99)
 })
 

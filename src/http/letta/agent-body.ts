@@ -68,7 +68,10 @@ const STORED_FIELDS = {
     .min(0)
     .nullish()
     .describe('Accepted and ignored. Returned as sent.'),
-  enable_reasoner: z.boolean().nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
+  enable_reasoner: z
+    .boolean()
+    .nullish()
+    .describe('Deprecated: false turns reasoning off, unless `model_settings` has an effort or a budget.'),
 }
 
 const COMMON = {
@@ -80,7 +83,7 @@ const COMMON = {
       'Model as provider/model. `letta/auto`, or no model for a new agent, means the default model of the server.',
     ),
   llm_config: llmConfigBody.describe(
-    'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. `temperature`, `max_tokens` and `parallel_tool_calls` change `model_settings`. The rest is ignored.',
+    'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. `temperature`, `max_tokens`, `parallel_tool_calls`, `reasoning_effort`, `effort` and `max_reasoning_tokens` change `model_settings`. The rest is ignored.',
   ),
   model_settings: modelSettingsBody.describe(AGENT_SETTINGS),
   max_tokens: maxTokensBody.describe('Deprecated: changes `max_output_tokens` of `model_settings`.'),

@@ -80,10 +80,15 @@ async function* streamParts(
 }
 
 /** Settings that the SDK does not standardize; `providerOptions` may send them. */
-const leftOutOf = ({ settings, tools }: ModelRequest): string[] =>
-  settings?.parallelToolCalls === false && tools.length > 0
-    ? ['parallel_tool_calls: the AI SDK has no such option; send it with `providerOptions`']
-    : []
+function leftOutOf({ settings = {}, tools }: ModelRequest): string[] {
+  const { parallelToolCalls, effort, thinkingBudget } = settings
+  const noOption = (name: string) => `${name}: the AI SDK has no such option; send it with \`providerOptions\``
+  return [
+    ...(parallelToolCalls === false && tools.length > 0 ? [noOption('parallel_tool_calls')] : []),
+    ...(effort === undefined ? [] : [noOption('reasoning effort')]),
+    ...(thinkingBudget === undefined ? [] : [noOption('thinking budget')]),
+  ]
+}
 
 const silenceFailure = ({ message }: SilenceTimeout, phase: 'first-byte' | 'between-chunks'): Failure => ({
   kind: phase === 'first-byte' ? 'timeout' : 'stalled',

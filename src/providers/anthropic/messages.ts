@@ -7,6 +7,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages/messages'
 import { defined } from '../../core/defined.ts'
 import type { MessageBody } from '../../core/message.ts'
+import type { Effort } from '../../core/model-settings.ts'
 import type { ModelRequest, ToolSpec } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
@@ -75,17 +76,18 @@ function settings(request: ModelRequest, form: BlockForm): { encodedSettings: Se
   const { name } = readHandle(request.model)
   const maxTokens = request.outputCap ?? claudeFacts(request.model).maxOutput
   const output = outputConfig(request)
-  const thinking = thinkingConfig(request, form, maxTokens)
-  const { sampling, leftOut } = samplingOf(request, { isThinking: thinking !== undefined })
+  const { thinking, leftOut: notThought } = thinkingConfig(request, form, maxTokens)
+  const isThinking = thinking !== undefined && thinking.type !== 'disabled'
+  const { sampling, leftOut } = samplingOf(request, { isThinking })
   const encodedSettings = {
     model: name,
     max_tokens: maxTokens,
     stream: true as const,
     ...sampling,
     // The vendor rejects a forced tool choice together with thinking.
-    ...defined({ thinking, output_config: output, tool_choice: toolChoice(request, { canForce: !thinking }) }),
+    ...defined({ thinking, output_config: output, tool_choice: toolChoice(request, { canForce: !isThinking }) }),
   }
-  return { encodedSettings, leftOut }
+  return { encodedSettings, leftOut: [...leftOut, ...notThought] }
 }
 
 function toolChoice(
@@ -97,29 +99,45 @@ function toolChoice(
   return type === 'any' ? { type } : undefined
 }
 
-type Effort = NonNullable<ModelRequest['effort']>
-
 /** The vendor requires at least 1,024 and less than `max_tokens`. */
 const LEAST_BUDGET = 1_024
-const BUDGETS: Record<Effort, number> = { low: 4_096, medium: 12_288, high: 24_576 }
+const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
+  minimal: 1_024,
+  low: 4_096,
+  medium: 12_288,
+  high: 24_576,
+  xhigh: 32_768,
+  max: 49_152,
+}
 
-function thinkingConfig(
-  { model, effort, messages }: ModelRequest,
-  form: BlockForm,
-  maxTokens: number,
-): ThinkingConfigParam | undefined {
-  if (!effort) return undefined
+type Thinking = { thinking?: ThinkingConfigParam; leftOut: string[] }
+
+function thinkingConfig(request: ModelRequest, form: BlockForm, maxTokens: number): Thinking {
+  const { model, effort, messages, settings } = request
+  const asked = settings?.thinkingBudget
+  if (!effort && asked === undefined) return { leftOut: [] }
+  const isOff = effort === 'none' || asked === 0
   const { thinking } = claudeFacts(model)
   switch (thinking) {
     case 'none':
-      return undefined
+      return { leftOut: isOff ? [] : [`reasoning: ${model} has no thinking`] }
     case 'adaptive':
-      return { type: 'adaptive', display: 'summarized' }
+      if (isOff) return { thinking: { type: 'disabled' }, leftOut: [] }
+      return {
+        thinking: { type: 'adaptive', display: 'summarized' },
+        leftOut: asked === undefined ? [] : [`thinking budget: ${model} thinks as much as it needs; set an effort`],
+      }
     case 'budget': {
-      // Reserves at least half of the output for the answer.
-      const budget = Math.min(BUDGETS[effort], Math.floor(maxTokens / 2))
-      if (budget < LEAST_BUDGET || isInsideThoughtlessStep(messages, form)) return undefined
-      return { type: 'enabled', budget_tokens: budget }
+      if (isOff) return { leftOut: [] }
+      // A budget that follows from the effort reserves at least half of the output for the answer.
+      const budget = asked ?? Math.min(BUDGETS[effort ?? 'minimal'], Math.floor(maxTokens / 2))
+      if (budget < LEAST_BUDGET || budget >= maxTokens)
+        return {
+          leftOut: [`reasoning: a thinking budget is at least ${LEAST_BUDGET} and below max_tokens, ${maxTokens}`],
+        }
+      if (isInsideThoughtlessStep(messages, form))
+        return { leftOut: ['reasoning: the step began without thoughts, so the vendor rejects thinking until its end'] }
+      return { thinking: { type: 'enabled', budget_tokens: budget }, leftOut: [] }
     }
   }
 }
@@ -142,10 +160,10 @@ function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockFo
 }
 
 function outputConfig({ model, effort, outputSchema: output }: ModelRequest): OutputConfig | undefined {
-  const hasEffort = effort && claudeFacts(model).thinking === 'adaptive'
+  const hasEffort = effort && effort !== 'none' && claudeFacts(model).thinking === 'adaptive'
   if (!hasEffort && !output) return undefined
   return defined({
-    effort: hasEffort ? effort : undefined,
+    effort: hasEffort ? (effort === 'minimal' ? 'low' : effort) : undefined,
     format: output ? { type: 'json_schema' as const, schema: outputSchema(output.schema) } : undefined,
   })
 }

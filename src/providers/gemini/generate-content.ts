@@ -8,7 +8,7 @@ import { newEncodedTools } from '../wire/encoded-tools.ts'
 import { formKey, type PartForm, partTexts } from './content-parts.ts'
 import { newContentDecoder } from './decode-content.ts'
 import { geminiEmbeddings } from './embeddings.ts'
-import { generationOf, thinkingConfig, type WireThinkingConfig } from './model-generation.ts'
+import { generationOf, notThought, thinkingConfig, type WireThinkingConfig } from './model-generation.ts'
 import { geminiModels } from './model-listing.ts'
 import { schemaSubset } from './schema-subset.ts'
 
@@ -49,7 +49,7 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
     path: quirks.path ?? `/v1beta/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
     headers: authHeaders(grant, quirks.auth ?? 'x-goog-api-key'),
     body: `{${head.join(',')},"contents":[${turnsText(request.messages, form)}]}`,
-    leftOut: leftOutOf(request),
+    leftOut: [...leftOutOf(request), ...notThought(request)],
   }
 }
 

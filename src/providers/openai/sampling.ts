@@ -25,3 +25,23 @@ export function samplingOf({ model, settings = {}, tools }: ModelRequest): { sam
     ],
   }
 }
+
+/** Models without reasoning reject a request for it. */
+const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt-4)/
+export const hasReasoning = (model: string): boolean => !WITHOUT_REASONING.test(model.slice(model.lastIndexOf('/') + 1))
+
+/** The effort to send, and what of the request for reasoning the API does not have. */
+export function effortOf({
+  model,
+  effort,
+  settings,
+}: ModelRequest): Pick<ModelRequest, 'effort'> & { leftOut: string[] } {
+  const isSent = effort !== undefined && hasReasoning(model)
+  return {
+    ...defined({ effort: isSent ? effort : undefined }),
+    leftOut: [
+      ...(effort && effort !== 'none' && !isSent ? [`reasoning effort: ${model} does not reason`] : []),
+      ...(settings?.thinkingBudget === undefined ? [] : ['thinking budget: the API takes an effort, not a budget']),
+    ],
+  }
+}
