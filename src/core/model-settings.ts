@@ -12,7 +12,7 @@ export type ModelSettings = {
   topP?: number
   maxOutputTokens?: number
   parallelToolCalls?: boolean
-  /** It may differ in every turn: it is not part of the history, so a change keeps the caches. */
+  /** How much the model reasons. */
   effort?: Effort
   /** Tokens for reasoning. */
   thinkingBudget?: number
