@@ -14,13 +14,22 @@ export type Part =
   | { type: 'call-start'; index: number; callId: string; tool: string; signature?: string }
   | { type: 'call-delta'; index: number; json: string }
   | { type: 'usage'; usage: Usage }
+  /** Settings that the model does not take, each with the reason; they were not sent. */
+  | { type: 'settings-left-out'; settings: string[] }
   | { type: 'finish'; finish: Finish }
   | { type: 'failure'; failure: Failure }
 
 export type RawCall = { callId: string; tool: string; json: string; signature?: string }
 
 /** The part of an answer that has arrived so far. `calls` has holes if the provider skips an index. */
-export type Draft = { content: AnswerPart[]; calls: RawCall[]; usage: Usage; finish?: Finish; failure?: Failure }
+export type Draft = {
+  content: AnswerPart[]
+  calls: RawCall[]
+  usage: Usage
+  finish?: Finish
+  failure?: Failure
+  settingsLeftOut?: string[]
+}
 
 export const newDraft = (): Draft => ({ content: [], calls: [], usage: { promptTokens: 0, completionTokens: 0 } })
 
@@ -61,6 +70,9 @@ export function addPart(draft: Draft, part: Part): void {
     }
     case 'usage':
       draft.usage = { ...draft.usage, ...part.usage }
+      return
+    case 'settings-left-out':
+      draft.settingsLeftOut = part.settings
       return
     case 'finish':
       draft.finish = part.finish

@@ -89,6 +89,8 @@ export type TurnEvent =
       clearsCooldown?: true
       /** What earlier failed attempts revealed about the model. */
       notes?: ModelNotes
+      /** Settings that were not sent to the model, each with the reason. */
+      settingsLeftOut?: string[]
     }
   | {
       type: 'answer-cut'

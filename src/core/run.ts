@@ -2,6 +2,7 @@ import type { RunCallback } from './callback.ts'
 import type { CompactionSettings } from './compaction.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
 import type { Json } from './json.ts'
+import type { ModelSettings } from './model-settings.ts'
 import type { TargetHandle } from './target.ts'
 import type { ToolRule } from './tool-rules.ts'
 
@@ -91,6 +92,8 @@ export type RunSettings = {
   exitTools?: string[]
   /** When each tool may be called; absent without rules. */
   toolRules?: ToolRule[]
+  /** What the agent and the conversation ask of each answer; absent if nothing. */
+  modelSettings?: ModelSettings
 }
 
 /** A tool that the client runs. Its calls wait, like calls that need approval, until the client sends a result. */

@@ -115,7 +115,7 @@ async function renewConnections(provider: ModelProvider): Promise<Failure | unde
   }
 }
 
-export type RequestContent = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'mustCall'>
+export type RequestContent = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'mustCall' | 'settings'>
 
 /** Sends one request to one target and returns the draft, complete or not. Never throws; stops at the abort. */
 export async function askModel(
@@ -133,7 +133,8 @@ export async function askModel(
     ...question,
     ...defined({
       adjustments: Object.keys(adjustments).length > 0 ? adjustments : undefined,
-      outputCap: state.outputCap,
+      effort: question.settings?.effort,
+      outputCap: lower(state.outputCap, question.settings?.maxOutputTokens),
     }),
   }
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
@@ -147,6 +148,10 @@ export async function askModel(
     deps.refusedSecrets.set(choice.grant.credentialId, choice.grant.secret)
   return draft
 }
+
+/** The lower of two limits, either of which may be absent. */
+export const lower = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 
 /** Failures that another secret may avoid. */
 const REFUSES_SECRET: ReadonlySet<FailureKind> = new Set(['auth-rejected', 'quota-exhausted'])

@@ -86,12 +86,19 @@ function eventsAfterFailure(failure: Failure, attempt: Attempt, answer: Attempte
   const { draft } = attempt
   const failed = failedAttempt(failure, attempt, answer)
   if (failure.kind === 'text-truncated' && draft) {
+    if (isAtOwnLimit(answer)) return answerEvents(attempt, answer)
     if (failed.remedy === 'continue') return [{ ...failed, kept: { answerId, content: draft.content, streamedTo } }]
     // The ladder is exhausted: the truncated text becomes the answer, with finish `length`.
     if (failed.remedy === 'give-up') return answerEvents(attempt, answer)
   }
   resetStream(answer, failure.kind)
   return failed.remedy === 'give-up' && state.kept ? [keptAnswer(answer), failed] : [failed]
+}
+
+/** The application set the limit that cut the text, so the text is not continued. */
+const isAtOwnLimit = ({ turn, state }: AttemptedAnswer): boolean => {
+  const limit = turn.settings.modelSettings?.maxOutputTokens
+  return limit !== undefined && (state.outputCap ?? limit) >= limit
 }
 
 function answerEvents({ draft, resolved }: Attempt, answer: AttemptedAnswer): TurnEvent[] {
@@ -116,6 +123,7 @@ function answerEvents({ draft, resolved }: Attempt, answer: AttemptedAnswer): Tu
         credentialId: choice?.type === 'granted' ? choice.grant.credentialId : undefined,
         clearsCooldown: choice?.type === 'granted' && choice.hasCooldown ? (true as const) : undefined,
         notes,
+        settingsLeftOut: draft.settingsLeftOut,
       }),
     },
   ]
@@ -173,7 +181,8 @@ async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promi
     ...extraPrompt(state),
     ...reminder(turn),
   ])
-  const question = { system: caller.prompt.text, messages, ...offeredTools(turn, caller) }
+  const settings = turn.settings.modelSettings
+  const question = { system: caller.prompt.text, messages, ...offeredTools(turn, caller), ...defined({ settings }) }
   const room = checkOverflow(question, { turn, window: windowOf(state, resolved) })
   if (!('target' in resolved)) return { failure: resolved, canCompact: room.canCompact }
   if (room.overflow) return { resolved, failure: room.overflow, canCompact: room.canCompact }

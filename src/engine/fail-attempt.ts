@@ -11,7 +11,7 @@ import type { Turn } from '../core/turn.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
-import type { ResolvedTarget } from './attempt.ts'
+import { lower, type ResolvedTarget } from './attempt.ts'
 
 type FailedAttempt = {
   failure: Failure
@@ -71,7 +71,8 @@ function remedyDetails(recovery: Recovery): Partial<AttemptFailed> {
 }
 
 function recoveryContext(attempt: FailedAttempt, turn: Turn, { models, randomness }: FailAttemptDeps): RecoveryContext {
-  const { failure, state, targets, resolved, canCompact } = attempt
+  const { failure, purpose, state, targets, resolved, canCompact } = attempt
+  const limit = purpose === 'answer' ? turn.settings.modelSettings?.maxOutputTokens : undefined
   const nextTarget = nextTargetAfter(
     state.target,
     failure.kind,
@@ -89,8 +90,8 @@ function recoveryContext(attempt: FailedAttempt, turn: Turn, { models, randomnes
     waitBudgetLeftMs: (turn.settings.patienceMs ?? WAIT_BUDGET_MS) - state.waitedMs,
     jitter: randomness.fraction(),
     ...defined({
-      outputCap: state.outputCap,
-      maxOutput: resolved?.facts.maxOutput,
+      outputCap: lower(state.outputCap, limit),
+      maxOutput: lower(resolved?.facts.maxOutput, limit),
     }),
   }
 }

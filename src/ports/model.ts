@@ -2,6 +2,7 @@ import type { Part } from '../core/answer.ts'
 import type { FailureKind } from '../core/failure.ts'
 import type { Json } from '../core/json.ts'
 import type { MessageBody } from '../core/message.ts'
+import type { Effort, ModelSettings } from '../core/model-settings.ts'
 import type { RequestAdjustments } from '../core/request-adjustments.ts'
 import type { Grant } from './credentials.ts'
 
@@ -20,7 +21,9 @@ export type ModelRequest = {
   outputCap?: number
   /** The answer must be JSON that matches this schema. */
   outputSchema?: { name: string; schema: Json }
-  effort?: 'low' | 'medium' | 'high'
+  effort?: Effort
+  /** What the application asks of the answer. `maxOutputTokens` is already part of `outputCap`. */
+  settings?: ModelSettings
 }
 
 export type ModelStreamOptions = { signal: AbortSignal; grant?: Grant }

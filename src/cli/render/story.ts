@@ -118,6 +118,7 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
         `answered by ${by}: ${usageText(usage)}${costText(usage, words.price(by))}`,
         ...(credentialId ? [`credential: ${safeText(words.credential(credentialId))}`] : []),
         ...(event.clearsCooldown ? ['its cooldown is over'] : []),
+        ...(event.settingsLeftOut ?? []).map((setting) => `setting not sent: ${safeText(setting)}`),
         ...(event.isRest ? ['continues the partial answer; both are one message'] : []),
         ...(notes?.window ? [`learned: its window is ${notes.window} tokens`] : []),
         ...(notes?.textOnlyResults ? ['learned: it takes no images in tool results'] : []),

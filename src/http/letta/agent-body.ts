@@ -5,6 +5,13 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { parseTarget } from '../../core/target.ts'
 import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
+import {
+  AGENT_SETTINGS,
+  llmConfigBody,
+  maxTokensBody,
+  mergedSettings,
+  modelSettingsBody,
+} from './model-settings-body.ts'
 import { plainInput } from './send-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
 import { newBlockBody } from './wire/block.ts'
@@ -35,7 +42,6 @@ const compaction = z.looseObject({
 
 /** Fields that are stored and returned; some have no effect yet. */
 const STORED_FIELDS = {
-  model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   compaction_settings: record
     .and(compaction)
     .nullish()
@@ -47,7 +53,6 @@ const STORED_FIELDS = {
     .nullish()
     .describe('Accepted and ignored. Returned as sent, also as `llm_config.context_window`.'),
   message_buffer_autoclear: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
-  parallel_tool_calls: z.boolean().nullish().describe('Accepted and ignored. Returned in `model_settings`.'),
   response_format: record.nullish().describe('Accepted and ignored. Returned as sent.'),
   embedding: z
     .string()
@@ -64,8 +69,10 @@ const STORED_FIELDS = {
     .min(0)
     .nullish()
     .describe('Accepted and ignored. Returned as sent.'),
-  max_tokens: z.number().int().min(1).nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
-  enable_reasoner: z.boolean().nullish().describe('Accepted and ignored. Returned in `llm_config`.'),
+  enable_reasoner: z
+    .boolean()
+    .nullish()
+    .describe('Deprecated: false turns reasoning off, unless `model_settings` has an effort or a budget.'),
 }
 
 const COMMON = {
@@ -83,11 +90,12 @@ const COMMON = {
     .describe(
       'Failover models, in order, as provider/model. An update replaces all of them; `[]` means the default chain of the server. Only Holdfast has this field.',
     ),
-  llm_config: record
-    .nullish()
-    .describe(
-      'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. The rest is ignored.',
-    ),
+  llm_config: llmConfigBody.describe(
+    'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. `temperature`, `max_tokens`, `parallel_tool_calls`, `reasoning_effort`, `effort` and `max_reasoning_tokens` change `model_settings`. The rest is ignored.',
+  ),
+  model_settings: modelSettingsBody.describe(AGENT_SETTINGS),
+  max_tokens: maxTokensBody.describe('Deprecated: changes `max_output_tokens` of `model_settings`.'),
+  parallel_tool_calls: z.boolean().nullish().describe('Deprecated: changes it in `model_settings`.'),
   tool_ids: z
     .array(id('tool'))
     .max(1000)
@@ -169,7 +177,14 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
     if (value !== null && value !== undefined) sent[key] = value as Json
   }
   const { approvals, others } = splitRules((tool_rules ?? []) as JsonObject[])
-  const wire = { ...before.wire, ...sent, ...defined({ tool_rules: tool_rules ? others : undefined }) }
+  const wire = {
+    ...withoutDeprecated(before.wire, body),
+    ...sent,
+    ...defined({
+      tool_rules: tool_rules ? others : undefined,
+      model_settings: mergedSettings(body, before.wire?.model_settings),
+    }),
+  }
   return {
     ...before,
     ...defined({
@@ -180,6 +195,18 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
       approvals: tool_rules ? { ...withoutRequired(before.approvals), ...approvals } : undefined,
     }),
     wire,
+  }
+}
+
+/** Agents of earlier versions have settings beside `model_settings`; a request that sets them replaces them. */
+function withoutDeprecated(wire: JsonObject = {}, body: AgentFields): JsonObject {
+  const { max_tokens, parallel_tool_calls, ...others } = wire
+  return {
+    ...others,
+    ...defined({
+      max_tokens: typeof body.max_tokens === 'number' ? undefined : max_tokens,
+      parallel_tool_calls: typeof body.parallel_tool_calls === 'boolean' ? undefined : parallel_tool_calls,
+    }),
   }
 }
 

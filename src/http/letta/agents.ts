@@ -18,6 +18,7 @@ import { addWarnings } from '../warnings.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
 import { AUTO_MODEL, requireModel } from './model-handle.ts'
+import { requireOwnVendor } from './model-settings-body.ts'
 import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
 import { agentSchema } from './wire/agent-schema.ts'
@@ -56,6 +57,8 @@ const createAgentOperation = operation({
   },
   answer: agentSchema,
   async handle({ body, reply }, context) {
+    const model = requireModel(requestedModel(body), context)
+    requireOwnVendor(body, model)
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
     const chosen = await toolNames(body.tool_ids ?? [], context)
     const { tools, missingTools } = await requireNamedTools([...base, ...(body.tools ?? []), ...chosen], context)
@@ -64,7 +67,7 @@ const createAgentOperation = operation({
       {
         // The end of an id is random; it begins with the time.
         name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
-        model: requireModel(requestedModel(body), context),
+        model,
         ...defined({ system: body.system || undefined, fallback: body.fallback ?? undefined }),
         tools,
         settings: withMissingTools(
@@ -127,7 +130,9 @@ const changeAgent = operation({
     const agent = await requireAgent(params.agent_id, context)
     const named = body.tools ? await requireNamedTools(body.tools, context) : undefined
     const chosen = body.tool_ids ? await toolNames(body.tool_ids, context) : undefined
-    const model = requestedModel(body)
+    const requested = requestedModel(body)
+    const model = requested === undefined ? undefined : requireModel(requested, context)
+    requireOwnVendor(body, model ?? agent.model)
     const secrets = requestedSecrets(body)
     const updated = await updateAgent(
       {
@@ -135,7 +140,7 @@ const changeAgent = operation({
         ...defined({
           name: body.name || undefined,
           system: body.system === null || body.system === undefined ? undefined : body.system,
-          model: model === undefined ? undefined : requireModel(model, context),
+          model,
           fallback: body.fallback ?? undefined,
           tools: named || chosen ? [...(named?.tools ?? []), ...(chosen ?? [])] : undefined,
           tags: body.tags ?? undefined,

@@ -39,6 +39,7 @@ const sendToConversation = operation({
       {
         agent,
         conversationId: conversation.id,
+        conversation,
         policy: 'reject',
         body: withConversationModel(conversation, body),
         runType: conversation.isDefault ? 'send_message' : 'send_conversation_message',

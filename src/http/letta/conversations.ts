@@ -15,12 +15,13 @@ import {
 } from '../../service/conversations/conversations.ts'
 import { recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { date, flag, record } from '../field.ts'
+import { date, flag } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './cancel.ts'
 import { requirePosition } from './message-page.ts'
 import { requireModel } from './model-handle.ts'
+import { CONVERSATION_SETTINGS, modelSettingsBody, requireOwnVendor } from './model-settings-body.ts'
 import { agentQuery, conversationPath, requireAgentNamed, requireConversation } from './path-params.ts'
 import { cancelledSchema } from './wire/cancelled.ts'
 import { conversationSchema, wireConversation } from './wire/conversation.ts'
@@ -46,7 +47,7 @@ const COMMON = {
   summary: z.string().max(SUMMARY_LIMIT).nullish().describe('Title of the conversation.'),
   description: z.string().max(SUMMARY_LIMIT).nullish().describe('What the conversation is about.'),
   model: z.string().nullish().describe('Model for this conversation only, as provider/model.'),
-  model_settings: record.nullish().describe('Accepted and ignored. Returned as sent.'),
+  model_settings: modelSettingsBody.describe(CONVERSATION_SETTINGS),
   context_window_limit: z.int().min(1).nullish().describe('Accepted and ignored. Returned as sent.'),
 }
 
@@ -82,6 +83,7 @@ const createConversationOperation = operation({
   async handle({ query, body }, context) {
     if (!query.agent_id) throw new Problem('invalid', 'query.agent_id: is required')
     const agent = await requireAgentNamed(query.agent_id, context)
+    requireOwnVendor(body, body.model ?? agent.model)
     const details = { ...detailsFrom(body, {}, context), ...defined({ hidden: body.hidden ? true : undefined }) }
     const ownLabels = body.isolated_block_labels ?? []
     return showWithState(await createConversation(agent, context, { ...details, ownLabels }), context)
@@ -133,7 +135,8 @@ const changeConversation = operation({
   answer: conversationSchema,
   async handle({ params, query, body }, context) {
     const agentId = query.agent_id ?? body.agent_id
-    const { conversation } = await requireConversation(params.conversation_id, agentId, context)
+    const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
+    requireOwnVendor(body, body.model ?? conversation.details?.model ?? agent.model)
     const { archived, last_message_at } = body
     const updated = await updateConversation(
       conversation.id,

@@ -180,6 +180,7 @@ async function toSendRequest(
   return {
     agent,
     conversationId: conversation.id,
+    conversation,
     body: withConversationModel(conversation, body),
     policy: 'enqueue',
     runType,

@@ -38,7 +38,9 @@ const ENDPOINT_TYPES: Record<string, string> = {
   mistral: 'mistral',
 }
 
-export const endpointType = (provider: string): string => ENDPOINT_TYPES[provider] ?? 'openai'
+export const knownEndpointType = (provider: string): string | undefined => ENDPOINT_TYPES[provider]
+
+export const endpointType = (provider: string): string => knownEndpointType(provider) ?? 'openai'
 
 /** Context window of a model whose window is not known. */
 export const DEFAULT_WINDOW = 128_000

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AdmissionPolicy } from '../../core/admission.ts'
-import type { Agent } from '../../core/agent.ts'
+import type { Agent, Conversation } from '../../core/agent.ts'
 import type { Verdict } from '../../core/approval.ts'
 import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input } from '../../core/message.ts'
+import { modelSettingsOf } from '../../core/model-settings.ts'
 import { Problem } from '../../core/problem.ts'
 import { isOver } from '../../core/run.ts'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
@@ -30,6 +31,8 @@ export type SendRequest = {
   agent: Agent
   conversationId: ConversationId
   body: SendBody
+  /** The settings of the conversation win over those of the agent. */
+  conversation: Pick<Conversation, 'details'>
   /** What happens when the conversation is busy. */
   policy: AdmissionPolicy
   /** Names the route that opened the run, in its metadata. */
@@ -124,7 +127,10 @@ function fingerprintOf(request: FastifyRequest, { deps }: ServiceContext): strin
   return deps.digest([key, path, canonicalJson((request.body ?? {}) as Json)].join('\n'))
 }
 
-function toSendOptions({ body, mode, runType }: SendRequestInMode, context: ServiceContext): SendOptions {
+function toSendOptions(
+  { agent, conversation, body, mode, runType }: SendRequestInMode,
+  context: ServiceContext,
+): SendOptions {
   const { max_steps, override_model, override_system, background, callback_url } = body
   const clientTools = toClientTools(body)
   const addendum = skillsPrompt(body)
@@ -139,6 +145,7 @@ function toSendOptions({ body, mode, runType }: SendRequestInMode, context: Serv
       system: override_system || undefined,
       addendum: addendum || undefined,
       clientTools,
+      modelSettings: modelSettingsOf(agent, conversation),
       callback: typeof callback_url === 'string' ? acceptCallback(callback_url, context) : undefined,
     }),
   }

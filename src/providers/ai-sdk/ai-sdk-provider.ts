@@ -53,6 +53,8 @@ async function* streamParts(
   let reader: ReadableStreamDefaultReader<LanguageModelV3StreamPart> | undefined
   try {
     const providerOptions = options.providerOptions?.(request)
+    const leftOut = options.providerOptions ? [] : leftOutOf(request)
+    if (leftOut.length > 0) yield { type: 'settings-left-out', settings: leftOut }
     const model = models(request.model, grant)
     const call = { ...callOptions(request), abortSignal: watch.signal, ...defined({ providerOptions }) }
     const { stream } = await watch.within(firstByteMs, model.doStream(call))
@@ -75,6 +77,17 @@ async function* streamParts(
     // The stream is abandoned, so an error while canceling it does not matter.
     reader?.cancel().catch(() => undefined)
   }
+}
+
+/** Settings that the SDK does not standardize; `providerOptions` may send them. */
+function leftOutOf({ settings = {}, tools }: ModelRequest): string[] {
+  const { parallelToolCalls, effort, thinkingBudget } = settings
+  const noOption = (name: string) => `${name}: the AI SDK has no such option; send it with \`providerOptions\``
+  return [
+    ...(parallelToolCalls === false && tools.length > 0 ? [noOption('parallel_tool_calls')] : []),
+    ...(effort === undefined ? [] : [noOption('reasoning effort')]),
+    ...(thinkingBudget === undefined ? [] : [noOption('thinking budget')]),
+  ]
 }
 
 const silenceFailure = ({ message }: SilenceTimeout, phase: 'first-byte' | 'between-chunks'): Failure => ({

@@ -18,11 +18,13 @@ import { summaryText } from '../wire/summary-text.ts'
 import { unseal } from './sealed-metadata.ts'
 
 export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
-  const { system, messages, tools, adjustments = {}, outputCap, outputSchema, mustCall } = request
+  const { system, messages, tools, adjustments = {}, outputCap, outputSchema, mustCall, settings } = request
   const prompt = promptOf(messages, adjustments)
   return {
     prompt: withWholeTexts(system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt]),
     ...defined({
+      temperature: settings?.temperature,
+      topP: settings?.topP,
       maxOutputTokens: outputCap,
       responseFormat: outputSchema
         ? { type: 'json' as const, name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 }

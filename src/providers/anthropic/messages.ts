@@ -7,6 +7,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages/messages'
 import { defined } from '../../core/defined.ts'
 import type { MessageBody } from '../../core/message.ts'
+import type { Effort } from '../../core/model-settings.ts'
 import type { ModelRequest, ToolSpec } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
@@ -17,6 +18,7 @@ import { newMessagesDecoder } from './decode-messages.ts'
 import { type BlockForm, blocksOf, blockTexts, canBeMarked, formKey, startsWithThought } from './message-blocks.ts'
 import { claudeFacts, readHandle } from './model-facts.ts'
 import { outputSchema } from './output-schema.ts'
+import { samplingOf } from './sampling.ts'
 
 const VERSION = { 'anthropic-version': '2023-06-01' }
 
@@ -47,8 +49,9 @@ function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
   }
   const tools = toolTexts(request.tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
   const isSystemEmpty = system.trim() === ''
+  const { encodedSettings, leftOut } = settings(request, form)
   const head = [
-    JSON.stringify(settings(request, form)).slice(1, -1),
+    JSON.stringify(encodedSettings).slice(1, -1),
     ...(tools === '' ? [] : [`"tools":[${isSystemEmpty ? marked(tools) : tools}]`]),
     ...(isSystemEmpty ? [] : [`"system":[${marked(JSON.stringify(textBlock(system)))}]`]),
   ]
@@ -56,6 +59,7 @@ function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
     path: context.quirks.path ?? '/v1/messages',
     headers: headers(request, context),
     body: `{${head.join(',')},"messages":[${messagesText(request.messages, form)}]}`,
+    leftOut,
   }
 }
 
@@ -68,44 +72,72 @@ function toolDefinition({ name, description, inputSchema }: ToolSpec): Tool {
 
 type Settings = Omit<MessageCreateParamsStreaming, 'tools' | 'system' | 'messages'>
 
-function settings(request: ModelRequest, form: BlockForm): Settings {
+function settings(request: ModelRequest, form: BlockForm): { encodedSettings: Settings; leftOut: string[] } {
   const { name } = readHandle(request.model)
   const maxTokens = request.outputCap ?? claudeFacts(request.model).maxOutput
   const output = outputConfig(request)
-  const thinking = thinkingConfig(request, form, maxTokens)
-  return {
+  const { thinking, leftOut: notThought } = thinkingConfig(request, form, maxTokens)
+  const isThinking = thinking !== undefined && thinking.type !== 'disabled'
+  const { sampling, leftOut } = samplingOf(request, { isThinking })
+  const encodedSettings = {
     model: name,
     max_tokens: maxTokens,
-    stream: true,
-    ...defined({ thinking, output_config: output }),
+    stream: true as const,
+    ...sampling,
     // The vendor rejects a forced tool choice together with thinking.
-    ...defined({ tool_choice: request.mustCall && !thinking ? { type: 'any' as const } : undefined }),
+    ...defined({ thinking, output_config: output, tool_choice: toolChoice(request, { canForce: !isThinking }) }),
   }
+  return { encodedSettings, leftOut: [...leftOut, ...notThought] }
 }
 
-type Effort = NonNullable<ModelRequest['effort']>
+function toolChoice(
+  { mustCall, settings, tools }: ModelRequest,
+  { canForce }: { canForce: boolean },
+): Settings['tool_choice'] {
+  const type = mustCall && canForce ? 'any' : 'auto'
+  if (settings?.parallelToolCalls === false && tools.length > 0) return { type, disable_parallel_tool_use: true }
+  return type === 'any' ? { type } : undefined
+}
 
 /** The vendor requires at least 1,024 and less than `max_tokens`. */
 const LEAST_BUDGET = 1_024
-const BUDGETS: Record<Effort, number> = { low: 4_096, medium: 12_288, high: 24_576 }
+const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
+  minimal: 1_024,
+  low: 4_096,
+  medium: 12_288,
+  high: 24_576,
+  xhigh: 32_768,
+  max: 49_152,
+}
 
-function thinkingConfig(
-  { model, effort, messages }: ModelRequest,
-  form: BlockForm,
-  maxTokens: number,
-): ThinkingConfigParam | undefined {
-  if (!effort) return undefined
+type Thinking = { thinking?: ThinkingConfigParam; leftOut: string[] }
+
+function thinkingConfig(request: ModelRequest, form: BlockForm, maxTokens: number): Thinking {
+  const { model, effort, messages, settings } = request
+  const asked = settings?.thinkingBudget
+  if (!effort && asked === undefined) return { leftOut: [] }
+  const isOff = effort === 'none' || asked === 0
   const { thinking } = claudeFacts(model)
   switch (thinking) {
     case 'none':
-      return undefined
+      return { leftOut: isOff ? [] : [`reasoning: ${model} has no thinking`] }
     case 'adaptive':
-      return { type: 'adaptive', display: 'summarized' }
+      if (isOff) return { thinking: { type: 'disabled' }, leftOut: [] }
+      return {
+        thinking: { type: 'adaptive', display: 'summarized' },
+        leftOut: asked === undefined ? [] : [`thinking budget: ${model} thinks as much as it needs; set an effort`],
+      }
     case 'budget': {
-      // Reserves at least half of the output for the answer.
-      const budget = Math.min(BUDGETS[effort], Math.floor(maxTokens / 2))
-      if (budget < LEAST_BUDGET || isInsideThoughtlessStep(messages, form)) return undefined
-      return { type: 'enabled', budget_tokens: budget }
+      if (isOff) return { leftOut: [] }
+      // A budget that follows from the effort reserves at least half of the output for the answer.
+      const budget = asked ?? Math.min(BUDGETS[effort ?? 'minimal'], Math.floor(maxTokens / 2))
+      if (budget < LEAST_BUDGET || budget >= maxTokens)
+        return {
+          leftOut: [`reasoning: a thinking budget is at least ${LEAST_BUDGET} and below max_tokens, ${maxTokens}`],
+        }
+      if (isInsideThoughtlessStep(messages, form))
+        return { leftOut: ['reasoning: the step began without thoughts, so the vendor rejects thinking until its end'] }
+      return { thinking: { type: 'enabled', budget_tokens: budget }, leftOut: [] }
     }
   }
 }
@@ -128,10 +160,10 @@ function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockFo
 }
 
 function outputConfig({ model, effort, outputSchema: output }: ModelRequest): OutputConfig | undefined {
-  const hasEffort = effort && claudeFacts(model).thinking === 'adaptive'
+  const hasEffort = effort && effort !== 'none' && claudeFacts(model).thinking === 'adaptive'
   if (!hasEffort && !output) return undefined
   return defined({
-    effort: hasEffort ? effort : undefined,
+    effort: hasEffort ? (effort === 'minimal' ? 'low' : effort) : undefined,
     format: output ? { type: 'json_schema' as const, schema: outputSchema(output.schema) } : undefined,
   })
 }

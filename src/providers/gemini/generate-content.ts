@@ -8,7 +8,7 @@ import { newEncodedTools } from '../wire/encoded-tools.ts'
 import { formKey, type PartForm, partTexts } from './content-parts.ts'
 import { newContentDecoder } from './decode-content.ts'
 import { geminiEmbeddings } from './embeddings.ts'
-import { generationOf, thinkingConfig, type WireThinkingConfig } from './model-generation.ts'
+import { generationOf, notThought, thinkingConfig, type WireThinkingConfig } from './model-generation.ts'
 import { geminiModels } from './model-listing.ts'
 import { schemaSubset } from './schema-subset.ts'
 
@@ -49,6 +49,7 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
     path: quirks.path ?? `/v1beta/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
     headers: authHeaders(grant, quirks.auth ?? 'x-goog-api-key'),
     body: `{${head.join(',')},"contents":[${turnsText(request.messages, form)}]}`,
+    leftOut: [...leftOutOf(request), ...notThought(request)],
   }
 }
 
@@ -58,12 +59,19 @@ function generationConfig(request: ModelRequest): WireGenerationConfig {
   const thinking = thinkingConfig(request)
   const schema = takesSchema(request) ? request.outputSchema?.schema : undefined
   return defined({
+    temperature: request.settings?.temperature,
+    topP: request.settings?.topP,
     maxOutputTokens: request.outputCap,
     thinkingConfig: thinking,
     responseMimeType: schema === undefined ? undefined : 'application/json',
     responseJsonSchema: schema === undefined ? undefined : schemaSubset(schema),
   })
 }
+
+const leftOutOf = ({ settings, tools }: ModelRequest): string[] =>
+  settings?.parallelToolCalls === false && tools.length > 0
+    ? ['parallel_tool_calls: Gemini has no setting against parallel calls']
+    : []
 
 /** Older models reject an output schema together with tools; for them the system prompt asks for the schema. */
 function systemText(request: ModelRequest): string {

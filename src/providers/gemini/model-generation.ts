@@ -1,4 +1,5 @@
 import type { ThinkingConfig, ThinkingLevel } from '@google/genai'
+import type { Effort } from '../../core/model-settings.ts'
 import type { ModelFacts, ModelRequest } from '../../ports/model.ts'
 
 /** Differences between the generations of the vendor's models. */
@@ -38,25 +39,47 @@ export function geminiFacts(model: string): ModelFacts {
   return /gemini-(2\.5|[3-9])/.test(model) ? { window: 1_048_576, maxOutput: 65_536 } : {}
 }
 
-type Effort = NonNullable<ModelRequest['effort']>
-const BUDGETS: Record<Effort, number> = { low: 2_048, medium: 8_192, high: 24_576 }
-const LEVELS: Record<Effort, `${ThinkingLevel}`> = { low: 'LOW', medium: 'MEDIUM', high: 'HIGH' }
+const BUDGETS: Record<Effort, number> = {
+  none: 0,
+  minimal: 512,
+  low: 2_048,
+  medium: 8_192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+}
+const LEVELS: Record<Effort, `${ThinkingLevel}`> = {
+  // The vendor cannot turn thinking off from this generation on.
+  none: 'LOW',
+  minimal: 'LOW',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+}
 /** The first model with thinking levels has only two. */
 const HAS_NO_MEDIUM = /gemini-3-pro/
 
 export type WireThinkingConfig = Omit<ThinkingConfig, 'thinkingLevel'> & { thinkingLevel?: `${ThinkingLevel}` }
 
-export function thinkingConfig({ model, effort }: ModelRequest): WireThinkingConfig | undefined {
-  if (!effort) return undefined
-  switch (generationOf(model).thinking) {
-    case 'none':
-      return undefined
-    case 'budget':
-      return { includeThoughts: true, thinkingBudget: BUDGETS[effort] }
-    case 'level':
-      return {
-        includeThoughts: true,
-        thinkingLevel: effort === 'medium' && HAS_NO_MEDIUM.test(model) ? 'HIGH' : LEVELS[effort],
-      }
-  }
+export function thinkingConfig({ model, effort, settings }: ModelRequest): WireThinkingConfig | undefined {
+  const budget = effort === 'none' ? undefined : settings?.thinkingBudget
+  const { thinking } = generationOf(model)
+  if (thinking === 'none' || (!effort && budget === undefined)) return undefined
+  const isOff = effort === 'none' || budget === 0
+  const asked = budget ?? (thinking === 'budget' ? BUDGETS[effort!] : undefined)
+  if (asked !== undefined) return { includeThoughts: !isOff, thinkingBudget: asked }
+  const level = LEVELS[effort!]
+  return { includeThoughts: true, thinkingLevel: level === 'MEDIUM' && HAS_NO_MEDIUM.test(model) ? 'HIGH' : level }
+}
+
+/** What of the request for reasoning the model does not take. */
+export function notThought({ model, effort, settings }: ModelRequest): string[] {
+  const { thinking } = generationOf(model)
+  const isAsked = (effort && effort !== 'none') || (settings?.thinkingBudget ?? 0) > 0
+  if (thinking === 'none') return isAsked ? [`reasoning: ${model} has no thinking`] : []
+  return thinking === 'level' && effort === 'none'
+    ? [`reasoning effort none: ${model} always thinks; the request has the lowest level`]
+    : []
 }

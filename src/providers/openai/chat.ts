@@ -10,6 +10,7 @@ import { type ChatForm, chatMessages } from './chat-messages.ts'
 import { openaiEmbeddings } from './embeddings.ts'
 import { openaiModels } from './model-listing.ts'
 import { encodeTail } from './request-tail.ts'
+import { effortOf, samplingOf } from './sampling.ts'
 
 /** OpenAI Chat Completions, the API that most servers speak. */
 export const openaiChat: EmbeddingDialect = {
@@ -26,12 +27,15 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
   const prompt = system === '' ? '' : JSON.stringify({ role: 'system', content: system })
   const history = chatMessages.joined(messages, formOf(adjustments, quirks))
   const toolTexts = toolsText(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
+  const { sampling, leftOut } = samplingOf(request)
+  const reasoning = effortOf(request)
   return {
     path: quirks.path ?? '/chat/completions',
     headers: authHeaders(grant, quirks.auth ?? 'bearer'),
     body:
       `{"model":${JSON.stringify(model)},"messages":[${prompt}${prompt && history ? ',' : ''}${history}]` +
-      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail(settingsOf(request, quirks))}`,
+      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail({ ...settingsOf(request, quirks), ...sampling })}`,
+    leftOut: [...leftOut, ...reasoning.leftOut],
   }
 }
 
@@ -46,7 +50,9 @@ function formOf(adjustments: RequestAdjustments, quirks: Quirks): ChatForm {
 
 type Settings = Omit<ChatCompletionCreateParamsStreaming, 'model' | 'messages' | 'tools'>
 
-function settingsOf({ outputCap, outputSchema, effort, mustCall }: ModelRequest, quirks: Quirks): Settings {
+function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
+  const { outputCap, outputSchema, mustCall } = request
+  const { effort } = effortOf(request)
   const settings: Settings = { stream: true }
   if (quirks.streamUsage !== 'never-ask') settings.stream_options = { include_usage: true }
   if (outputCap !== undefined) settings[quirks.outputCapField ?? 'max_completion_tokens'] = outputCap

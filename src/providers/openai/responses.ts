@@ -11,6 +11,7 @@ import { openaiModels } from './model-listing.ts'
 import { encodeTail } from './request-tail.ts'
 import { newResponsesDecoder } from './responses-decoder.ts'
 import { type ItemForm, responseItems } from './responses-items.ts'
+import { effortOf, hasReasoning, samplingOf } from './sampling.ts'
 
 /** OpenAI Responses. The vendor stores nothing: it returns encrypted reasoning, which later requests send back. */
 export const openaiResponses: EmbeddingDialect = {
@@ -25,12 +26,15 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
   const { model, system, messages, tools, adjustments = {} } = request
   const instructions = system === '' ? '' : `"instructions":${JSON.stringify(system)},`
   const toolTexts = toolsText(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
+  const { sampling, leftOut } = samplingOf(request)
+  const reasoning = effortOf(request)
   return {
     path: quirks.path ?? '/responses',
     headers: authHeaders(grant, quirks.auth ?? 'bearer'),
     body:
       `{"model":${JSON.stringify(model)},${instructions}"input":[${responseItems.joined(messages, formOf(adjustments, quirks))}]` +
-      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail(settingsOf(request, quirks))}`,
+      `${toolTexts && `,"tools":[${toolTexts}]`}${encodeTail({ ...settingsOf(request, quirks), ...sampling })}`,
+    leftOut: [...leftOut, ...reasoning.leftOut],
   }
 }
 
@@ -44,14 +48,11 @@ function formOf(adjustments: RequestAdjustments, quirks: Quirks): ItemForm {
 
 type Settings = Omit<ResponseCreateParamsStreaming, 'model' | 'input' | 'instructions' | 'tools'>
 
-/** Models without reasoning reject a request for it. */
-const WITHOUT_REASONING = /^(gpt-3|gpt-4|chatgpt-4)/
-
 function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
-  const { model, outputCap, outputSchema, effort, adjustments, mustCall } = request
+  const { model, outputCap, outputSchema, adjustments, mustCall } = request
+  const { effort } = effortOf(request)
   const settings: Settings = { stream: true, store: false }
-  if (!adjustments?.dropEncryptedReasoning && !WITHOUT_REASONING.test(model))
-    settings.include = ['reasoning.encrypted_content']
+  if (!adjustments?.dropEncryptedReasoning && hasReasoning(model)) settings.include = ['reasoning.encrypted_content']
   if (mustCall) settings.tool_choice = 'required'
   if (outputCap !== undefined) settings.max_output_tokens = outputCap
   const summary = quirks.reasoningSummary

@@ -42,7 +42,13 @@ export type Phase = 'connect' | 'first-byte' | 'between-chunks' | 'body'
 export type ClassifyTransport = (error: unknown, phase: Phase) => Failure
 
 /** `path` is appended to the base URL. The body is concatenated from the cached encodings of committed messages. */
-export type EncodedRequest = { path: string; headers: Record<string, string>; body: string }
+export type EncodedRequest = {
+  path: string
+  headers: Record<string, string>
+  body: string
+  /** Settings of the request that the model does not take, each with the reason. */
+  leftOut?: string[]
+}
 
 /** Decodes one answer. A malformed event gives a failure part, never an exception. */
 export type Decoder = {

@@ -40,7 +40,7 @@ export function newWireProvider(options: WireProviderOptions): ModelProvider {
     if ('failure' in encoded) return oneFailure(encoded.failure)
     const { model } = request
     const body = Buffer.from(withWholeCharacters(encoded.body))
-    return openExchange({
+    const parts = openExchange({
       dispatcher: agent,
       options: {
         origin: base.origin,
@@ -56,6 +56,7 @@ export function newWireProvider(options: WireProviderOptions): ModelProvider {
       classify: (refusal) => options.classify({ provider, model, at: Date.now(), ...refusal }),
       classifyTransport: options.classifyTransport,
     })
+    return encoded.leftOut?.length ? withNote(encoded.leftOut, parts) : parts
   }
 
   function encode(request: ModelRequest, grant: ModelStreamOptions['grant']): EncodedRequest | { failure: Failure } {
@@ -134,6 +135,12 @@ function openOnFirstRead(open: () => AsyncIterator<Part, void, void>): AsyncIter
       }
     },
   }
+}
+
+/** Passing each part through a generator costs ticks, so only requests with a note do. */
+async function* withNote(settings: string[], parts: AsyncIterator<Part, void, void>): AsyncGenerator<Part, void, void> {
+  yield { type: 'settings-left-out', settings }
+  yield* { [Symbol.asyncIterator]: () => parts }
 }
 
 async function* oneFailure(failure: Failure): AsyncGenerator<Part, void, void> {

@@ -6,6 +6,7 @@ import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input, InputPart } from '../../core/message.ts'
+import { type ModelSettings, modelSettingsOf } from '../../core/model-settings.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ProjectedEvent } from '../../core/projection.ts'
 import { BACKGROUND_WAIT_BUDGET_MS } from '../../core/recovery.ts'
@@ -31,6 +32,8 @@ export type SendOptions = {
   /** Text after the system prompt, for this run only. */
   addendum?: string
   clientTools?: ClientTool[]
+  /** The settings of the agent and the conversation. Absent: those of the agent. */
+  modelSettings?: ModelSettings
   metadata?: Json
   callback?: CallbackRequest
 }
@@ -180,6 +183,7 @@ function newEntries(
       exitTools: exitTools.length > 0 ? exitTools : undefined,
       toolRules: toolRules.length > 0 ? toolRules : undefined,
       compaction,
+      modelSettings: request.modelSettings ?? modelSettingsOf(agent),
     }),
   }
   const at = deps.clock.now()

@@ -20,6 +20,8 @@ export type RunAttempt = {
   cost?: number
   /** The label of the credential. */
   credential?: string
+  /** Settings that were not sent to the model, each with the reason. */
+  settingsLeftOut?: string[]
 } & ({ outcome: 'answered' } | (FailedAttempt & { outcome: 'failed' }))
 
 export type FailedAttempt = {
@@ -53,7 +55,9 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, context: S
   switch (event.type) {
     case 'answer-received': {
       const target = settings.targets[event.target] ?? ''
-      return { at, target, purpose: 'answer', outcome: 'answered', ...usageAndCost(target, event.usage, context) }
+      const { usage, settingsLeftOut } = event
+      const cost = usageAndCost(target, usage, context)
+      return { at, target, purpose: 'answer', outcome: 'answered', ...cost, ...defined({ settingsLeftOut }) }
     }
     case 'context-compacted': {
       const target = summaryTargets(settings)[event.target] ?? ''

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defined } from '../../../core/defined.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import { invalidSettings } from '../../../core/model-settings.ts'
 import { Problem } from '../../../core/problem.ts'
 import type { AgentImport } from '../../../service/agents/agent-file.ts'
 import type { NewBlock } from '../../../service/memory/blocks.ts'
@@ -79,6 +80,9 @@ const fileAgent = newAgentBody.extend({
   id: z.string(),
   tool_ids: z.array(z.string()).max(1000).nullish(),
   block_ids: z.array(z.string()).max(1000).nullish(),
+  // Values that have no effect here are kept and named, so that a file of another server can be imported.
+  model_settings: record.nullish(),
+  llm_config: record.nullish(),
   messages: z.array(fileMessage).max(1_000_000).nullish(),
   in_context_message_ids: z.array(z.string()).nullish(),
   passages: z
@@ -116,7 +120,8 @@ function readAgent(
     { ...agent, ...defined({ embedding: overrides.embedding || undefined }) },
     { agentType: agent.agent_type ?? 'letta_v1_agent' },
   )
-  const left = unsupportedParts(file)
+  const stored = (settings.wire?.model_settings ?? {}) as JsonObject
+  const left = [...unsupportedParts(file), ...invalidSettings(stored).map((name) => `model_settings.${name}`)]
   const { messages, contextStart } = overrides.withMessages ? importedHistory(agent) : { messages: [], contextStart: 0 }
   return {
     name: overrides.name ?? `${agent.name ?? 'imported'}${overrides.suffix}`,

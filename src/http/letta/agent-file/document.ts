@@ -1,6 +1,8 @@
-import type { JsonObject } from '../../../core/json.ts'
+import { defined } from '../../../core/defined.ts'
+import type { Json, JsonObject } from '../../../core/json.ts'
 import type { ExportedAgent } from '../../../service/agents/agent-file.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
+import type { WireAgent } from '../wire/agent-schema.ts'
 import { ALL_PARTS, agentState } from '../wire/agent-state.ts'
 import { wireBlock } from '../wire/block.ts'
 import { wireTool } from '../wire/tool.ts'
@@ -37,7 +39,7 @@ async function encodeAgent(exported: ExportedAgent, context: ServiceContext) {
     model: agent.model,
     // Other servers ignore this field.
     fallback: agent.fallback,
-    llm_config: state.llm_config,
+    llm_config: withoutDefaults(state.llm_config, wire?.model_settings),
     model_settings: storedValue(wire, 'model_settings'),
     embedding: state.embedding,
     embedding_config: state.embedding_config,
@@ -71,6 +73,19 @@ async function encodeAgent(exported: ExportedAgent, context: ServiceContext) {
       tags: own,
       created_at: new Date(createdAt).toISOString(),
     })),
+  }
+}
+
+/** Without the values that stand for the default of the model: an import would set them. */
+function withoutDefaults(config: WireAgent['llm_config'], settings: Json | undefined) {
+  const { temperature, parallel_tool_calls, ...others } = config
+  const stored = (settings ?? {}) as JsonObject
+  return {
+    ...others,
+    ...defined({
+      temperature: typeof stored.temperature === 'number' ? temperature : undefined,
+      parallel_tool_calls: typeof stored.parallel_tool_calls === 'boolean' ? parallel_tool_calls : undefined,
+    }),
   }
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Agent } from '../../../core/agent.ts'
 import { defined } from '../../../core/defined.ts'
 import { uuidFrom } from '../../../core/id.ts'
-import type { JsonObject } from '../../../core/json.ts'
+import type { Json, JsonObject } from '../../../core/json.ts'
 import { parseTarget } from '../../../core/target.ts'
 import { blocksOf } from '../../../service/agents/agent-blocks.ts'
 import { type Secrets, secretsOf } from '../../../service/agents/agent-secrets.ts'
@@ -185,16 +185,16 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
     model_wrapper: null,
     context_window: wire.context_window_limit ?? contextWindowOf(agent.model, serviceContext),
     temperature: settings.temperature ?? 1,
-    max_tokens: wire.max_tokens ?? settings.max_output_tokens ?? null,
+    max_tokens: settings.max_output_tokens ?? wire.max_tokens ?? null,
     parallel_tool_calls: settings.parallel_tool_calls ?? true,
     strict: settings.strict ?? false,
     enable_reasoner: wire.enable_reasoner ?? true,
-    reasoning_effort: null,
-    max_reasoning_tokens: 0,
+    reasoning_effort: objectOf(settings.reasoning).reasoning_effort ?? null,
+    max_reasoning_tokens: objectOf(settings.thinking).budget_tokens ?? 0,
     put_inner_thoughts_in_kwargs: false,
     response_format: wire.response_format ?? null,
     display_name: null,
-    effort: null,
+    effort: settings.effort ?? null,
     verbosity: null,
     frequency_penalty: null,
     tier: null,
@@ -202,8 +202,10 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
   }
 }
 
+const objectOf = (value: Json | undefined): JsonObject => (value ?? {}) as JsonObject
+
 function modelSettings({ model, settings }: Agent): JsonObject {
   const stored = (settings?.wire?.model_settings ?? {}) as JsonObject
   const provider_type = endpointType(parseTarget(model)?.provider ?? '')
-  return { provider_type, parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...stored }
+  return { parallel_tool_calls: settings?.wire?.parallel_tool_calls ?? true, ...stored, provider_type }
 }

@@ -38,6 +38,9 @@ export const attemptSchema = z.lazy(() =>
       prompt_tokens: z.int().nullable().describe('Tokens the model read; null when not reported.'),
       completion_tokens: z.int().nullable().describe('Tokens the model wrote; null when not reported.'),
       ...cachedTokensSchema,
+      settings_left_out: z
+        .array(z.string())
+        .describe('Model settings that were not sent because the model does not take them, each with the reason.'),
       cost_usd: z.number().nullable().describe('Cost in US dollars; null when no price is known.'),
     })
     .meta({ id: 'Attempt', description: 'One request to one model, and its outcome.' }),
@@ -59,6 +62,7 @@ export function wireAttempt(attempt: RunAttempt): WireAttempt {
     cached_input_tokens: usage?.cachedTokens ?? null,
     cache_write_tokens: usage?.cacheWriteTokens ?? null,
     reasoning_tokens: usage?.reasoningTokens ?? null,
+    settings_left_out: attempt.settingsLeftOut ?? [],
     cost_usd: cost ?? null,
   }
 }
