@@ -55,7 +55,9 @@ function programFor(cli: CliContext, ends: (code: number) => void): Command {
 
   program
     .command('run')
-    .description('Run one turn. The answer goes to stdout, progress to stderr; the exit code tells why the turn ended.')
+    .description(
+      'Run one turn. The final answer goes to stdout, progress to stderr; the exit code tells why the turn ended.',
+    )
     .argument('<message>', 'Message to send, or - to read it from stdin.')
     .option('--agent <name>', 'Agent name or id.')
     .option('--json', 'Print one JSON object when the turn ends.')

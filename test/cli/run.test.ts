@@ -4,11 +4,14 @@ import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
 // Each test has its own home and mostly waits for the model: running them concurrently takes a third of the time.
 describe('holdfast run', { concurrency: 4 }, () => {
-  test('run prints only the answer on stdout, progress on stderr, and exits 0', async (context) => {
+  test('run prints only the final answer on stdout, progress on stderr, and exits 0', async (context) => {
     const home = newHome(context)
     const { code, stdout, stderr } = await holdfast(['run', 'what time is it in Tokyo'], { home })
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^Let me look at the clock\.\nIt is .*\(Asia\/Tokyo\)\.\n$/)
+    assert.match(stdout, /^It is .*\(Asia\/Tokyo\)\.\n$/)
+    assert.match(stderr, /Let me look at the clock\.\n/)
+    const whole = await holdfast(['run', '--no-stream', 'what time is it in Tokyo'], { home })
+    assert.match(whole.stdout, /^It is .*\(Asia\/Tokyo\)\.\n$/)
     assert.match(stderr, /→ current_time \{"timeZone":"Asia\/Tokyo"\}\n.*✓ current_time: .*Tokyo/)
     assert.ok(!(stdout + stderr).includes('\x1b'), 'a pipe gets no colors')
   })

@@ -17,7 +17,10 @@ import { safeText } from '../terminal.ts'
 
 type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean }
 
-/** Runs one turn: the answer goes to stdout, notes to stderr, and the exit code tells the stop reason. */
+/**
+ * Runs one turn: the final answer goes to stdout, everything else to stderr, and the exit code tells the stop reason. Only
+ * a terminal shows the text as it arrives on stdout: text before a tool call, or of a failed attempt, is not the answer.
+ */
 export async function run(prompt: string, options: RunOptions, cli: CliContext): Promise<number> {
   const text = prompt === '-' ? await readAll(process.stdin) : prompt
   return withHome(cli, 'turns', async (session) => {
@@ -31,12 +34,14 @@ export async function run(prompt: string, options: RunOptions, cli: CliContext):
     await printEarlierRun(runId, conversationId, { context, cli })
     const signals = handleSignals(runId, session, cli)
     try {
-      const { out: answers, notes } = cli
+      const { out, notes } = cli
+      const isLive = isStreamed && process.stdout.isTTY === true
       const ended = isStreamed
-        ? await followRun(runId, { session, signal: signals.signal, answers, notes })
+        ? await followRun(runId, { session, signal: signals.signal, answers: isLive ? out : notes, notes })
         : await waitForRun(runId, context, signals.signal)
       if (options.json) await printRunJson(ended, context, cli)
-      else if (!isStreamed) await printAnswer(ended, context, cli)
+      else if (!isLive) await printAnswer(ended, context, cli)
+      if (!isStreamed && !options.json) printRunError(ended, cli)
       return exitCode(ended, { leftWith: signals.exit(), server: session.server }, cli)
     } finally {
       signals.stop()
@@ -88,10 +93,16 @@ function exitCode(ended: Run, { leftWith, server }: ExitCodeOptions, { notes }: 
   return leftWith
 }
 
-async function printAnswer(ended: Run, context: ServiceContext, { out, notes }: CliContext): Promise<void> {
+/** The text of the last answer; one that calls tools is not the final one. */
+async function printAnswer(ended: Run, context: ServiceContext, { out }: CliContext): Promise<void> {
   const { messages } = await showRun(ended.id, context)
-  const answers = messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content)] : []))
-  for (const answer of answers.filter((one) => one !== '')) out.line(safeText(answer))
+  const answers = messages.flatMap(({ body }) => (body.role === 'assistant' ? [body] : []))
+  const last = answers.at(-1)
+  const text = last && last.calls.length === 0 ? textOf(last.content) : ''
+  if (text !== '') out.line(safeText(text).replace(/\n$/, ''))
+}
+
+function printRunError(ended: Run, { notes }: CliContext): void {
   if (ended.error) notes.line(`  ✗ ${ended.error.message}${ended.error.detail ? ` (${ended.error.detail})` : ''}`)
 }
 
