@@ -1,6 +1,6 @@
 import type { Letta } from '@letta-ai/letta-client'
 import type { WireValue } from '../../http/send-modes.ts'
-import { textIn, type Witness, withoutDate } from './http-witness.ts'
+import { isEnd, textIn, type Witness, withoutDate } from './http-witness.ts'
 
 export type CheckedServer = { client: Letta; url: string; key: string }
 
@@ -38,7 +38,7 @@ async function checkStream(
 ): Promise<string[]> {
   const whole = await streamOf(runId, 0, server)
   const numbered = whole.filter(({ data }) => data.seq_id !== undefined && data.message_type !== 'ping')
-  const plain = numbered.filter(({ name }) => name === undefined).map(({ data }) => data)
+  const plain = numbered.filter(({ name, data }) => name === undefined && !isEnd(data)).map(({ data }) => data)
   const found: string[] = []
   for (const [index, { data }] of numbered.entries())
     if (index > 0 && data.seq_id <= numbered[index - 1]!.data.seq_id)
@@ -52,15 +52,11 @@ async function checkStream(
 
   const middle = numbered[Math.floor(numbered.length / 2)]?.data.seq_id ?? 0
   const rest = (await streamOf(runId, middle, server)).filter(({ data }) => data.message_type !== 'ping')
-  const expected = whole.filter(({ data }) => data.message_type !== 'ping' && !(data.seq_id <= middle && !isEnd(data)))
+  const expected = whole.filter(({ data }) => data.message_type !== 'ping' && !(data.seq_id <= middle))
   if (JSON.stringify(rest) !== JSON.stringify(expected))
     found.push(`${runId}: a resume after ${middle} gave ${JSON.stringify(rest)} instead of ${JSON.stringify(expected)}`)
   return found
 }
-
-/** The end of a stream is sent on every resume. */
-const isEnd = ({ message_type }: WireValue): boolean =>
-  ['stop_reason', 'usage_statistics', 'error_message'].includes(message_type)
 
 /** The raw events, including named events, which the official client skips. */
 async function streamOf(runId: string, after: number, { url, key }: CheckedServer): Promise<StreamedEvent[]> {

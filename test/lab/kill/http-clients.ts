@@ -3,7 +3,7 @@ import { APIError, Letta } from '@letta-ai/letta-client'
 import { defined } from '../../../src/core/defined.ts'
 import { seededFraction } from '../../harness/seeded.ts'
 import { MODES, type Mode, replyOf, type WireValue } from '../../http/send-modes.ts'
-import { finishedIn, type Witness, withoutDate } from './http-witness.ts'
+import { finishedIn, isEnd, type Witness, withoutDate } from './http-witness.ts'
 
 export type HttpLoad = {
   url: string
@@ -166,7 +166,7 @@ export async function runHttpClients(load: HttpLoad): Promise<void> {
         for await (const event of stream as AsyncIterable<WireValue>) {
           if (event.run_id) accepted(event.run_id)
           if (event.message_type === 'stop_reason') stops.push(event.stop_reason)
-          else if (event.seq_id !== undefined && event.message_type !== 'ping') {
+          else if (event.seq_id !== undefined && event.message_type !== 'ping' && !isEnd(event)) {
             if (event.seq_id <= (events.at(-1)?.seq_id ?? 0))
               witness.complaints.push(`${known.runId}: ${event.seq_id} came after ${events.at(-1).seq_id}`)
             events.push(withoutDate(event))

@@ -35,3 +35,7 @@ export const finishedIn = (runId: string, messages: readonly WireValue[]): Finis
     const text = textIn(message)
     return text === undefined ? [] : [{ runId, otid: message.otid, type: message.message_type, text }]
   })
+
+/** A reader of the lab counts the ends of a stream apart from its messages. */
+export const isEnd = ({ message_type }: WireValue): boolean =>
+  ['stop_reason', 'usage_statistics', 'error_message'].includes(message_type)
