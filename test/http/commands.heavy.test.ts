@@ -27,7 +27,7 @@ describe('commands while a server owns the home', () => {
     const alone = newHome(t)
     const commands = [
       ['run', 'what time is it in Tokyo', '--no-stream'],
-      ['agents', 'create', 'bob', '--fallback', 'scripted/friendly', '--tool', 'send_postcard'],
+      ['agents', 'create', 'bob', '--tool', 'send_postcard'],
       ['agents', 'create', 'eve', '--tool', 'hammer'],
       ['run', 'send a postcard to Ada saying hi', '--agent', 'bob', '--deny'],
       ['run', 'send a postcard to Ada saying hi', '--agent', 'bob'],

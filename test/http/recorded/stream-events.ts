@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>
 /** Fields with pieces of a text: timing decides how a text is split, but not what it says. */
 const PIECES = new Set(['content', 'reasoning', 'arguments'])
 /** The position and time of a piece. */
-const POSITION_FIELDS = new Set(['seq_id', 'number', 'date'])
+const POSITION_FIELDS = new Set(['seq_id', 'number', 'date', 'at'])
 const STREAMED = new Set(['assistant_message', 'reasoning_message', 'tool_call_message', 'approval_request_message'])
 
 /** Parses a server-sent stream. Adjacent pieces of one text become one event without the numbers of pieces. */
@@ -62,7 +62,7 @@ function merged(one: unknown, other: unknown): unknown {
 
 function withoutPlaces(data: unknown): unknown {
   if (!isFields(data)) return data
-  return Object.fromEntries(Object.entries(data).filter(([name]) => name !== 'seq_id' && name !== 'number'))
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !['seq_id', 'number', 'at'].includes(name)))
 }
 
 const isFields = (value: unknown): value is Fields =>
