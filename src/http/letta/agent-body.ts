@@ -95,7 +95,7 @@ const COMMON = {
   ),
   model_settings: modelSettingsBody.describe(AGENT_SETTINGS),
   max_tokens: maxTokensBody.describe('Deprecated: changes `max_output_tokens` of `model_settings`.'),
-  parallel_tool_calls: z.boolean().nullish().describe('Deprecated: changes it in `model_settings`.'),
+  parallel_tool_calls: z.boolean().nullish().describe('Deprecated: changes `parallel_tool_calls` of `model_settings`.'),
   tool_ids: z
     .array(id('tool'))
     .max(1000)
