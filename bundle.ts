@@ -15,6 +15,9 @@ const COMMON: BuildOptions = {
   metafile: true,
 }
 
+/** The thread that reads web pages: `page-reader.ts` starts it by its file, so it keeps its name. */
+const PAGE_WORKER = { in: join(import.meta.dirname, 'src/tools/web/page-worker.ts'), out: 'page-worker' }
+
 /** The source files of the entry points: the command, and the modules that programs import. */
 export type EntryPoints = { command: string; modules?: readonly string[] }
 
@@ -30,6 +33,7 @@ export async function bundle({ command, modules = [] }: EntryPoints, target: str
     entryPoints: [
       { in: command, out: basename(command, '.ts') },
       ...modules.map((module, index) => ({ in: module, out: `${names[index]}.code` })),
+      PAGE_WORKER,
     ],
     outdir: target,
     splitting: true,

@@ -1,16 +1,27 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { commandPage } from './src/cli/command-page.ts'
 import { configJsonSchema } from './src/config/config-schema.ts'
 import { type NamedSection, SECTIONS } from './src/config/sections.ts'
 import type { Setting } from './src/config/setting.ts'
 import { variableName } from './src/config/variables.ts'
 
 const PAGE = new URL('docs/configuration.md', import.meta.url)
+const COMMANDS = new URL('docs/commands.md', import.meta.url)
 const SCHEMA = new URL('docs/config.schema.json', import.meta.url)
 
-/** Writes what follows from the declaration of the settings: the tables of docs/configuration.md and the JSON Schema. */
+/** Writes what follows from the declaration of the settings: the tables of docs/configuration.md and the JSON Schema; and docs/commands.md. */
 if (import.meta.main) {
   writeFileSync(PAGE, withTables(readFileSync(PAGE, 'utf8')))
+  writeFileSync(COMMANDS, withCommands(readFileSync(COMMANDS, 'utf8')))
   writeFileSync(SCHEMA, JSON.stringify(configJsonSchema(), null, 2))
+}
+
+/** The page with every command as the tree declares it. */
+export function withCommands(page: string): string {
+  return page.replace(
+    /(<!-- commands -->\n).*?(<!-- end -->)/s,
+    (_, start, end) => `${start}\n${commandPage()}\n${end}`,
+  )
 }
 
 /** The page with each table between `<!-- settings: … -->` and `<!-- end -->` as the declaration has it. */

@@ -160,7 +160,7 @@ function warmRequestRatio(): number {
     return index % 2 === 0 ? { role: 'user', content } : { role: 'assistant', content, calls: [] }
   })
   const ask = { ...ASK, messages }
-  const form = { images: 'all', signatures: 'kept', quirks: {} } as const
+  const form = { images: 'all', signatures: 'kept', caching: 'automatic', quirks: {} } as const
   const texts = messages.map((body) => chatMessages.one(body, form))
   // As bytes on both sides: V8 defers a concatenation until the flat string is needed.
   const warm = () => Buffer.from(openaiChat.encode(ask, { quirks: {} }).body).length

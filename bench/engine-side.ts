@@ -27,9 +27,10 @@ async function openEngineSide(options: SideOptions): Promise<Side> {
   let lastRun: RunId | undefined
 
   async function theAgent(): Promise<Agent> {
-    const { store } = context.deps
+    const { agents } = context.deps.store
     const request = { name: 'bench', system: SYSTEM, model: 'bench/any', tools: [WEATHER.name] }
-    return (await store.agents.findByName(context.organizationId, request.name)) ?? createAgent(request, context)
+    const named = await agents.search(context.organizationId, { name: request.name }, { limit: 1, order: 'asc' })
+    return named?.[0] ?? createAgent(request, context)
   }
 
   return {

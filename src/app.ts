@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { readLastBackup } from './backup/last-backup.ts'
 import { type Configuration, homeOf, readConfiguration, type Settings } from './config/configuration.ts'
 import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
@@ -18,6 +19,7 @@ import { withCommitListeners } from './live/commit-listeners.ts'
 import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
 import { isPublicAddress } from './net/public-address.ts'
+import type { Backups, RestoreReport } from './ports/backups.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Environment } from './ports/environment.ts'
 import type { ModelProvider } from './ports/model.ts'
@@ -32,6 +34,7 @@ import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
 import { newProviderSet } from './providers/provider-set.ts'
 import { newFriendlyProvider } from './providers/scripted/friendly.ts'
+import { findSecret } from './service/agents/agent-secrets.ts'
 import { findPassages } from './service/memory/passages.ts'
 import { newExpectedCallbacks } from './service/messages/expected-callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
@@ -45,12 +48,21 @@ import { demoTools } from './tools/demo/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry } from './tools/registry.ts'
+import { webTools } from './tools/web/all.ts'
 import { workspaceTools } from './tools/workspace/workspace-tools.ts'
+import { freezeText, takeUntoldFreeze } from './watchdog/last-freeze.ts'
+import { startWatchdog } from './watchdog/watchdog.ts'
 import { lazyWorkspaces } from './workspaces/lazy-workspaces.ts'
 
 export { homeOf }
 
-export type App = { context: ServiceContext; settings: Settings; close(): Promise<void> }
+export type App = {
+  context: ServiceContext
+  settings: Settings
+  /** Why the last process of this home was ended by its watchdog; told once. */
+  lastFreeze(): string | undefined
+  close(): Promise<void>
+}
 
 type AppOptions = {
   environment: Environment
@@ -58,6 +70,8 @@ type AppOptions = {
   /** In addition to the built-in ones; for tests and embedding. */
   providers?: Record<string, ModelProvider>
   tools?: Tool[]
+  /** Whether a watchdog ends this process when its event loop stands still. */
+  isWatched?: boolean
   /** The real clock unless a test sets another. */
   clock?: Clock
   /** Lets a test intercept the calls of the engine to its store. */
@@ -69,12 +83,18 @@ type AppOptions = {
 export async function openApp({ environment, role, ...options }: AppOptions): Promise<App> {
   const configuration = await readConfiguration(environment)
   const { settings, general, providers: overrides } = configuration
-  const home = openHome(settings.home)
+  const home = openHome(settings.home, warn)
   const clock = options.clock ?? realClock
   const randomness = realRandomness
   const report = options.report ?? reportToStderr
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
   const { store, commits } = withCommitListeners(options.wrapStore?.(opened) ?? opened, clock)
+
+  // After the migrations, which may hold the event loop for minutes, and before the first turn.
+  const watchdog =
+    options.isWatched && settings.watchdogSeconds > 0
+      ? startWatchdog({ home, seconds: settings.watchdogSeconds, report })
+      : undefined
 
   const set = newProviderSet(overrides, { environment, clock })
   const secrets = openSecretKeys(home)
@@ -98,7 +118,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const { folder, ...sandbox } = configuration.workspaces
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
-    return newWorkspaces({ folder, clock, sandbox, isPublicAddress, report })
+    return newWorkspaces({ folder, home, clock, sandbox, isPublicAddress, report })
   })
   const deps: EngineDeps = {
     store,
@@ -116,6 +136,13 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
         findPassages: (question) => findPassages(question, { store, embeddings }),
         findMessages: (question) => findMessages(question, { store, embeddings }),
       }),
+      ...webTools({
+        fetchPage: newOutbound({ ...PAGE_LIMITS, allow: configuration.web.private_hosts }).fetch.public,
+        fetchSearch: newOutbound(PAGE_LIMITS).fetch.configured,
+        environment,
+        search: defined({ engine: configuration.web.search, baseUrl: configuration.web.search_url }),
+        secretOf: (...secret) => findSecret(secret, { store, box: secrets.box }),
+      }),
       ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
       ...(options.tools ?? []),
     ]),
@@ -125,6 +152,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     clock,
     randomness,
     digest: sha256,
+    ...defined({ activity: watchdog }),
     report,
   }
   const { maxSteps, maxDurationMs, approvalTtlMs, maxRunningTurns } = settings
@@ -139,6 +167,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     embeddings,
     outbound: newOutbound({ keepBody: true }),
     workspaces,
+    backups: backupsOf(() => context, { home, settings, workspacesFolder: folder }),
     callbacks: newExpectedCallbacks(),
     defaults: {
       maxSteps,
@@ -146,10 +175,12 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       approvalTtlMs,
       fallback: general.fallback,
       model: general.model,
+      ...defined({ compactionThreshold: general.compaction_threshold }),
     },
     organizationId: DEFAULT_ORGANIZATION,
     caller: COMMAND_LINE,
     limits: configuration.limits,
+    corsOrigins: configuration.corsOrigins,
     turnOwners: newTurnOwners(),
     ...defined({ engine }),
   }
@@ -159,6 +190,10 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   return {
     context,
     settings,
+    lastFreeze() {
+      const freeze = takeUntoldFreeze(home)
+      return freeze && freezeText(freeze)
+    },
     close: () =>
       closeInOrder([
         () => jobs?.stop(),
@@ -166,14 +201,77 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
         workspaces.close,
         mcp.close,
         pool.flush,
+        // Closing a large database takes a while.
+        () => watchdog?.stop(),
         chunks.close,
         opened.close,
       ]),
   }
 }
 
+type BackupSources = { home: string; settings: Settings; workspacesFolder: string }
+
+/** The code of backups is loaded with the first one. */
+function backupsOf(contextOf: () => ServiceContext, { home, settings, workspacesFolder }: BackupSources): Backups {
+  return {
+    last: () => readLastBackup(home),
+    async write(request) {
+      const { backUpHome } = await import('./backup/back-up-home.ts')
+      const { checkBackup } = await import('./service/store/check-backup.ts')
+      const check = (folder: string) =>
+        withCopy({ HOLDFAST_HOME: folder }, (context) => checkBackup(context, { isCopy: true }))
+      return backUpHome(request, {
+        home,
+        workspacesFolder,
+        clock: contextOf().deps.clock,
+        migrations: await newestMigration(),
+        database: settings.databaseUrl
+          ? { type: 'postgres', check: () => checkBackup(contextOf(), { isCopy: false }) }
+          : { type: 'sqlite', copyTo: (folder) => copyDatabaseOf(home, folder), check },
+      })
+    },
+  }
+}
+
+async function copyDatabaseOf(home: string, folder: string): Promise<void> {
+  const { copyDatabase } = await import('./storage/copy-database.ts')
+  await copyDatabase(join(home, 'holdfast.db'), join(folder, 'holdfast.db'))
+}
+
+/** Restores a backup onto the empty home of this environment. */
+export async function restoreBackup(file: string, environment: Environment): Promise<RestoreReport> {
+  const { restoreHome } = await import('./backup/restore-home.ts')
+  const { checkRestored } = await import('./service/store/check-backup.ts')
+  const databaseUrl = environment.DATABASE_URL?.trim()
+  return restoreHome(file, {
+    home: homeOf(environment),
+    migrations: await newestMigration(),
+    database: databaseUrl ? 'postgres' : 'sqlite',
+    check: (folder) =>
+      withCopy({ HOLDFAST_HOME: folder, ...defined({ DATABASE_URL: databaseUrl || undefined }) }, checkRestored),
+  })
+}
+
+async function newestMigration(): Promise<number> {
+  const { MIGRATIONS } = await import('./storage/migrations/all.ts')
+  return MIGRATIONS.store.at(-1)!.number
+}
+
+/** Owns the database for the length of the work, and so brings one of an older version up to date; runs no turns. */
+async function withCopy<T>(environment: Environment, work: (context: ServiceContext) => Promise<T>): Promise<T> {
+  const app = await openApp({ environment, role: 'maintenance' })
+  try {
+    return await work(app.context)
+  } finally {
+    await app.close()
+  }
+}
+
 /** No timeouts for event streams: the MCP client has its own limits of time and size. */
 const STREAMING_LIMITS = { headersTimeoutMs: 0, idleTimeoutMs: 0, maxBytes: Number.POSITIVE_INFINITY }
+
+/** Pages of the public web, plain HTTP included, up to five megabytes after decompression. */
+const PAGE_LIMITS = { plainHttp: true, maxBytes: 5 * 1024 * 1024, headersTimeoutMs: 30_000, idleTimeoutMs: 15_000 }
 
 function embeddingDefaults({ embedding: defaultModel, embed_messages: messages }: Configuration['general']) {
   // Messages are sent to an embedding model only if the operator has configured one; an agent's model embeds passages.
@@ -226,9 +324,11 @@ async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Prom
 
 /** A warning only: the cache shrinks when those turns end. */
 const warnCacheOverfull = (active: readonly string[]): void =>
-  void process.stderr.write(
-    `holdfast: warning: the conversation cache is over its limit until these turns end: ${active.join(', ')}\n`,
-  )
+  warn(`the conversation cache is over its limit until these turns end: ${active.join(', ')}`)
+
+function warn(sentence: string): void {
+  process.stderr.write(`holdfast: warning: ${sentence}\n`)
+}
 
 /** The configured database; the PostgreSQL driver is loaded only if it is used. */
 async function openDatabase(

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { homeOf, openApp } from './app.ts'
-import type { Serve, Simulate } from './cli/cli-context.ts'
+import { homeOf, openApp, restoreBackup } from './app.ts'
+import type { InProcess, Serve, Simulate } from './cli/cli-context.ts'
 import { runCli } from './cli/run-cli.ts'
+
+// Nothing that this program writes is for other users.
+process.umask(0o077)
 
 const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
 const { version } = JSON.parse(manifest) as { version: string }
@@ -10,11 +13,15 @@ const simulate: Simulate = async (options) => (await import('./simulator/serve-s
 
 const serve: Serve = async (options) => (await import('./http/serve-home.ts')).serveHome(options)
 
+const inProcess: InProcess = async (options) => (await import('./http/in-process.ts')).inProcessServer(options)
+
 process.exitCode = await runCli(process.argv.slice(2), {
   openApp,
   homeOf,
   simulate,
   serve,
+  inProcess,
+  restore: restoreBackup,
   environment: process.env,
   version,
 })

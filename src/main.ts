@@ -4,6 +4,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { unsupportedNode } from './runtime/node-version.ts'
 
+const SHOWN_FRAMES = 8
+/** EX_SOFTWARE of sysexits.h. */
+const BUG = 70
+
 // Everything else is imported below, dynamically: an older Node.js fails to load it.
 const refusal = unsupportedNode(process.versions.node)
 if (refusal) {
@@ -21,4 +25,12 @@ module.enableCompileCache?.(join(caches, 'holdfast', 'compiled'))
 // Node writes the cache at a clean exit only: without this, a killed process would leave nothing for the next start.
 setTimeout(() => module.flushCompileCache?.(), 2_000).unref()
 
-await import('./command.ts')
+try {
+  await import('./command.ts')
+} catch (fault) {
+  // Node.js would print the line that throws: in the package that is eight kilobytes of code without line breaks.
+  const [message, ...frames] = (fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)).split('\n')
+  console.error([`holdfast: this is a bug in Holdfast: ${message}`, ...frames.slice(0, SHOWN_FRAMES)].join('\n'))
+  console.error('Please report it with these lines and `holdfast --version`. Nothing that was accepted is lost.')
+  process.exit(BUG)
+}

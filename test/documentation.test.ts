@@ -7,7 +7,7 @@ import { type NamedSection, SECTIONS } from '../src/config/sections.ts'
 import { variableName } from '../src/config/variables.ts'
 import { flowNames } from '../src/providers/credentials/oauth-flows.ts'
 import { VENDORS, type Vendor } from '../src/providers/vendors.ts'
-import { withTables } from '../write-docs.ts'
+import { withCommands, withTables } from '../write-docs.ts'
 
 const page = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
@@ -41,6 +41,7 @@ test('every key of config.yaml and every variable of the settings is documented'
 
 test('the documented tables of settings match the program; `npm run docs` writes them', () => {
   assert.equal(page('docs/configuration.md'), withTables(page('docs/configuration.md')))
+  assert.equal(page('docs/commands.md'), withCommands(page('docs/commands.md')))
 })
 
 test('the published schema matches the one that validates config.yaml; `npm run docs` writes it', () => {

@@ -13,6 +13,7 @@ import {
 import { newHoldfast } from '../src/embedding/holdfast.ts'
 import { newScriptedProvider, scriptOf } from '../src/providers/scripted/script.ts'
 import { newHome } from './cli/holdfast.ts'
+import { gate } from './harness/tools.ts'
 import { newVirtualClock } from './harness/virtual-clock.ts'
 import { listenForCallbacks } from './http/callback-listener.ts'
 
@@ -87,6 +88,32 @@ test('a tool of the program is run by the agents of its home', async (context) =
   assert.equal((await holdfast.messages.ask({ agent, text: 'add' })).text, 'The result is 5.')
 })
 
+test('who asks by steering a turn that ends without reading the message gets the reply of its own run', async (context) => {
+  const [started, mayEnd] = [gate(), gate()]
+  const hold = defineTool({
+    name: 'add',
+    description: 'Adds when it may.',
+    inputSchema: { type: 'object' },
+    effects: 'none',
+    async run() {
+      started.open()
+      await mayEnd.promise
+      return success('5')
+    },
+  })
+  const holdfast = await embed(context, { tools: [hold] })
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: ['add'] })
+  const first = await holdfast.messages.send({ agent, text: 'add', maxSteps: 1 })
+  await started.promise
+  const asking = holdfast.messages.ask({ agent, text: 'hello', whenBusy: 'steer' })
+  while (!(await holdfast.runs.get(first.runId)).events.some(({ event }) => event.type === 'input-steered'))
+    await new Promise((resolve) => setImmediate(resolve))
+  mayEnd.open()
+  const { run, text } = await asking
+  assert.notEqual(run.id, first.runId)
+  assert.deepEqual([run.stopReason, text], ['end_turn', 'HELLO'])
+})
+
 test('a guarded tool waits until the program answers its approval', async (context) => {
   const holdfast = await embed(context, { tools: [{ ...add, needsApproval: true }] })
   const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: ['add'] })
@@ -115,6 +142,7 @@ test('a message sent again under the same otid attaches to the first run', async
   assert.deepEqual(await holdfast.messages.send({ agent, text: 'hello', otid: 'one' }), {
     type: 'repeated',
     runId: first.runId,
+    request: first.runId,
   })
 })
 

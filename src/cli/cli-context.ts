@@ -1,14 +1,20 @@
+import type { RestoreReport } from '../ports/backups.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Role } from '../ports/role.ts'
 import { StorageError } from '../ports/storage-error.ts'
-import type { ServeOptions } from '../service/serve-options.ts'
+import type { InProcessOptions, InProcessServer, ServeOptions } from '../service/serve-options.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import type { Screen } from './terminal.ts'
 
-export type OpenedApp = { context: ServiceContext; settings: { home: string }; close(): Promise<void> }
+export type OpenedApp = {
+  context: ServiceContext
+  settings: { home: string }
+  lastFreeze(): string | undefined
+  close(): Promise<void>
+}
 
 /** The composition root as the CLI sees it. */
-type OpenApp = (options: { environment: Environment; role: Role }) => Promise<OpenedApp>
+type OpenApp = (options: { environment: Environment; role: Role; isWatched?: boolean }) => Promise<OpenedApp>
 
 /** A request to the simulator, with the fields that the CLI prints. */
 export type SimulatedRequest = {
@@ -46,12 +52,19 @@ export type ServerHandle = {
 
 export type Serve = (options: ServeOptions) => Promise<ServerHandle>
 
+/** The operations of the server in this process, for a home that no server owns. */
+export type InProcess = (options: InProcessOptions) => Promise<InProcessServer>
+/** Restores a backup onto the empty home of this environment. */
+type Restore = (file: string, environment: Environment) => Promise<RestoreReport>
+
 /** Passed to every command. `out` (stdout) takes the result, `notes` (stderr) everything about it. */
 export type CliContext = {
   openApp: OpenApp
   homeOf(environment: Environment): string
   simulate: Simulate
   serve: Serve
+  inProcess: InProcess
+  restore: Restore
   environment: Environment
   version: string
   out: Screen

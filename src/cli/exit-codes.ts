@@ -15,6 +15,7 @@ export const EXIT_OF_PROBLEM: Record<ProblemKind, number> = {
   'invalid-argument': USAGE,
   immutable: USAGE,
   'unsupported-type': USAGE,
+  'too-large': USAGE,
   'not-found': 3,
   gone: 3,
   busy: 4,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StorageError } from '../ports/storage-error.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import { type CliContext, type OpenedApp, withApp } from './cli-context.ts'
+import { type Api, newApi } from './server/api.ts'
 import { findServer, newServerConnection } from './server/server-connection.ts'
 import { serverVerbs } from './server/server-verbs.ts'
 import { localVerbs, type Verbs } from './verbs.ts'
@@ -11,6 +12,8 @@ export type HomeSession = {
   context: ServiceContext
   settings: OpenedApp['settings']
   verbs: Verbs
+  /** The HTTP API of this home, carried out by its server or in this process. */
+  api: Api
   /** URL of the server that owns the home, if one runs. */
   server?: string
 }
@@ -18,7 +21,7 @@ export type HomeSession = {
 /** Without a server: `turns` makes this process the owner, which runs turns; `rows` only a guest, which does not. */
 type SessionNeed = 'turns' | 'rows'
 
-type HomeSessionDeps = Pick<CliContext, 'openApp' | 'environment' | 'homeOf' | 'notes'>
+type HomeSessionDeps = Pick<CliContext, 'openApp' | 'environment' | 'homeOf' | 'notes' | 'inProcess' | 'version'>
 
 /** A starting server owns the home before it listens. */
 const STARTUP_TIMEOUT_MS = 1_500
@@ -36,7 +39,7 @@ export async function withHome<T>(
   try {
     return await withApp(cli, need === 'turns' ? 'owner' : 'guest', ({ context, settings }) => {
       isOpen = true
-      return work({ context, settings, verbs: localVerbs(context) })
+      return locally({ context, settings }, cli, work)
     })
   } catch (fault) {
     if (isOpen || !(fault instanceof StorageError) || fault.fault !== 'owned') throw fault
@@ -55,8 +58,29 @@ const throughServer = <T>(
     const givenKey = cli.environment.HOLDFAST_API_KEY?.trim()
     const notify = (sentence: string) => cli.notes.line(`  ${sentence}`)
     const connection = newServerConnection({ home: settings.home, givenKey, notify })
-    return work({ context, settings, server, verbs: serverVerbs(connection, context) })
+    return work({ context, settings, server, verbs: serverVerbs(connection, context), api: connection })
   })
+
+/** The operations are loaded with the first request: most commands need none. */
+async function locally<T>(
+  { context, settings }: Pick<HomeSession, 'context' | 'settings'>,
+  { inProcess, version, notes }: HomeSessionDeps,
+  work: (session: HomeSession) => Promise<T>,
+): Promise<T> {
+  let opened: ReturnType<HomeSessionDeps['inProcess']> | undefined
+  const api = newApi(
+    async (path, init) => {
+      opened ??= inProcess({ context, version })
+      return (await opened).send(path, init)
+    },
+    (sentence) => notes.line(`  ${sentence}`),
+  )
+  try {
+    return await work({ context, settings, verbs: localVerbs(context), api })
+  } finally {
+    await (await opened)?.close()
+  }
+}
 
 async function waitForServer({ environment, homeOf }: HomeSessionDeps): Promise<string | undefined> {
   for (const until = Date.now() + STARTUP_TIMEOUT_MS; Date.now() < until; await sleep(POLL_MS)) {

@@ -1,6 +1,7 @@
 import type { ConversationId } from '../core/id.ts'
-import type { ProcessOutput, ProcessState, WorkspaceState, WorkspaceSummary } from '../ports/workspaces.ts'
+import type { OpenedPage, ProcessOutput, ProcessState, WorkspaceState, WorkspaceSummary } from '../ports/workspaces.ts'
 import type { ServiceContext } from '../service/service-context.ts'
+import { closePage, type OpenPageRequest, openPage } from '../service/workspaces/pages.ts'
 import {
   endProcess,
   type ListedWorkspace,
@@ -15,7 +16,9 @@ import {
 export type ShownWorkspace = {
   agent: { id: string; name: string }
   /** Usage and processes are present for workspaces that are awake, or were fetched alone. */
-  state: Omit<WorkspaceSummary, 'folder'> & { folder?: string } & Partial<Pick<WorkspaceState, 'usage' | 'processes'>>
+  state: Omit<WorkspaceSummary, 'folder'> & { folder?: string } & Partial<
+      Pick<WorkspaceState, 'usage' | 'processes' | 'ports'>
+    >
 }
 
 type ShownProcess = { process: ProcessState; output: ProcessOutput }
@@ -25,6 +28,8 @@ export type WorkspaceVerbs = {
   show(id: ConversationId): Promise<ShownWorkspace>
   remove(id: ConversationId): Promise<void>
   process(question: ShowProcessRequest): Promise<ShownProcess>
+  openPage(request: OpenPageRequest): Promise<OpenedPage>
+  closePage(page: { conversationId: ConversationId; pageId: string }): Promise<void>
   end(place: { conversationId: ConversationId; processId: string }): Promise<ProcessState>
 }
 
@@ -33,6 +38,8 @@ export const localWorkspaceVerbs = (context: ServiceContext): WorkspaceVerbs => 
   show: async (id) => shown(await showWorkspace(id, context)),
   remove: (id) => removeWorkspace(id, context),
   process: (question) => showProcess(question, context),
+  openPage: (request) => openPage(request, context),
+  closePage: (page) => closePage(page, context),
   end: (place) => endProcess(place, context),
 })
 

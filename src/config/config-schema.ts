@@ -6,7 +6,7 @@ import { mustBe } from './setting-kinds.ts'
 type SchemaNotes = { title?: string; description?: string; default?: unknown }
 const notes = z.registry<SchemaNotes>()
 
-const { general, provider, oauth, limits, workspaces } = SECTIONS
+const { general, provider, oauth, server, limits, workspaces, web } = SECTIONS
 
 const PROVIDER_SCHEMA = mapping(provider, {
   ...shapeOf(provider.section),
@@ -17,8 +17,10 @@ const PROVIDER_SCHEMA = mapping(provider, {
 export const CONFIG_SCHEMA = mapping(general, {
   ...shapeOf(general.section),
   providers: z.exactOptional(z.record(z.string(), PROVIDER_SCHEMA, { error: mustBe('a mapping') })),
+  server: z.exactOptional(mapping(server, shapeOf(server.section))),
   limits: z.exactOptional(mapping(limits, shapeOf(limits.section))),
   workspaces: z.exactOptional(mapping(workspaces, shapeOf(workspaces.section))),
+  web: z.exactOptional(mapping(web, shapeOf(web.section))),
 })
 
 /** The values in config.yaml. */

@@ -35,7 +35,13 @@ async function problemOf(environment: Environment): Promise<Problem> {
 const faultsOf = async (environment: Environment) => (await problemOf(environment)).details.faults as string[]
 
 test('an empty environment gives the defaults', async () => {
-  const expected = { durability: 'strict', maxRunningTurns: 64, maxSteps: 50, maxDurationMs: 3_600_000 }
+  const expected = {
+    durability: 'strict',
+    maxRunningTurns: 64,
+    watchdogSeconds: 30,
+    maxSteps: 50,
+    maxDurationMs: 3_600_000,
+  }
   for (const environment of [{}, { HOLDFAST_DURABILITY: '', DATABASE_URL: ' ', HOLDFAST_MAX_STEPS: '' }]) {
     const { settings, general, providers, limits, workspaces } = await read(environment)
     const { home, approvalTtlMs, streamsKeptMs, cache, ...rest } = settings
@@ -69,6 +75,7 @@ test('every setting of the process can come from the environment', async () => {
     HOLDFAST_DURABILITY: 'relaxed',
     DATABASE_URL: 'postgres://ada@localhost/holdfast',
     HOLDFAST_MAX_RUNNING_TURNS: '8',
+    HOLDFAST_WATCHDOG_SECONDS: '5',
     HOLDFAST_MAX_STEPS: '5',
     HOLDFAST_MAX_RUN_MINUTES: '0.5',
     HOLDFAST_APPROVAL_DAYS: '2',
@@ -82,6 +89,7 @@ test('every setting of the process can come from the environment', async () => {
     durability: 'relaxed',
     databaseUrl: 'postgres://ada@localhost/holdfast',
     maxRunningTurns: 8,
+    watchdogSeconds: 5,
     maxSteps: 5,
     maxDurationMs: 30_000,
     approvalTtlMs: 2 * 86_400_000,

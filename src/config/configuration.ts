@@ -11,7 +11,7 @@ import type { Assignment } from './check-variables.ts'
 import type { ConfigFile, ProviderSettings } from './config-schema.ts'
 import { homePath } from './home.ts'
 import { type SectionInput, type SectionValues, withDefaults } from './setting.ts'
-import { GENERAL, LIMITS, PROCESS, WORKSPACES } from './settings.ts'
+import { GENERAL, LIMITS, PROCESS, SERVER, WEB, WORKSPACES } from './settings.ts'
 import { variablesIn } from './variables.ts'
 
 /** All settings, validated, with defaults for those that the operator has not set. */
@@ -19,8 +19,11 @@ export type Configuration = {
   settings: Settings
   general: SectionValues<typeof GENERAL>
   providers: Record<string, ProviderSettings>
+  /** Origins of web pages that may call the server. */
+  corsOrigins: readonly string[]
   limits: Limits
   workspaces: WorkspaceSettings
+  web: SectionValues<typeof WEB>
 }
 
 /** The settings of this process. */
@@ -30,6 +33,8 @@ export type Settings = {
   /** PostgreSQL; absent means SQLite in the home. */
   databaseUrl?: string
   maxRunningTurns: number
+  /** How long the event loop of a server may stand still; 0 means for ever. */
+  watchdogSeconds: number
   maxSteps: number
   maxDurationMs: number
   approvalTtlMs: number
@@ -94,14 +99,16 @@ function assign<T extends object>(values: T, { path: [key, ...rest], value }: As
 
 function configurationOf(
   home: string,
-  { process, providers, limits, workspaces, ...general }: ConfiguredValues,
+  { process, providers, server, limits, workspaces, web, ...general }: ConfiguredValues,
 ): Configuration {
   return {
     settings: settingsOf(home, withDefaults(PROCESS, process ?? {})),
     general: withDefaults(GENERAL, general),
     providers: providers ?? {},
+    corsOrigins: withDefaults(SERVER, server ?? {}).cors_origins.map((origin) => new URL(origin).origin),
     limits: limitsOf(withDefaults(LIMITS, limits ?? {})),
     workspaces: workspacesOf(home, withDefaults(WORKSPACES, workspaces ?? {})),
+    web: withDefaults(WEB, web ?? {}),
   }
 }
 
@@ -111,6 +118,7 @@ function settingsOf(home: string, values: SectionValues<typeof PROCESS>): Settin
     durability: values.durability,
     ...defined({ databaseUrl: values.database_url || undefined }),
     maxRunningTurns: values.max_running_turns,
+    watchdogSeconds: values.watchdog_seconds,
     maxSteps: values.max_steps,
     maxDurationMs: MINUTE_MS * values.max_run_minutes,
     approvalTtlMs: DAY_MS * values.approval_days,
@@ -129,11 +137,15 @@ const shareOfMemory = (): number => Math.min(totalmem(), process.constrainedMemo
 const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({
   bodyBytes: values.body_bytes,
   jsonDepth: values.json_depth,
+  jsonValues: values.json_values,
   connections: values.connections,
   headersMs: values.headers_ms,
   requestMs: values.request_ms,
+  stalledAnswerMs: values.stalled_answer_ms,
+  bytesInFlight: values.bytes_in_flight,
   refusalsPerMinute: values.refusals_per_minute,
   requestsPerSecond: values.requests_per_second,
+  bytesInFlightPerKey: values.bytes_in_flight_per_key,
   openRequestsPerKey: values.open_requests_per_key,
   turnsPerKey: values.turns_per_key,
   turnsPerAgent: values.turns_per_agent,

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
+import { requirePrivate } from './private-home.ts'
 
 /** The absolute path of the home, the folder with all stored data. It may not exist yet. */
 export function homePath(chosen: string | undefined, userFolder: string = homedir()): string {
@@ -12,11 +13,13 @@ export function homePath(chosen: string | undefined, userFolder: string = homedi
   return resolve(chosen)
 }
 
-/** Creates the home if it is missing, checks that it is usable and returns its path. */
-export function openHome(path: string): string {
+/** Creates the home if it is missing, checks that it is usable and private, and returns its path. */
+export function openHome(path: string, warn: (sentence: string) => void): string {
   try {
     makeFolder(path)
-    if (!statSync(path).isDirectory()) throw notAFolder(path)
+    const found = statSync(path)
+    if (!found.isDirectory()) throw notAFolder(path)
+    requirePrivate(path, found, warn)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
     return path
   } catch (error) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Problem } from '../core/problem.ts'
 import { createFileSync, replaceFileSync } from '../disk/atomic-write.ts'
+import { GROUP_AND_OTHERS, makeFilePrivate } from '../disk/private-file.ts'
 import type { SecretBox, SecretKeys } from '../ports/secret-box.ts'
 
 /** `id` is a digest of the key, so that a damaged key is detected. The last key of the file is current. */
@@ -13,7 +14,6 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const VERSION = 'v1'
-const GROUP_AND_OTHERS = 0o077
 const LOCK_TIMEOUT_MS = 5_000
 
 /** The keys in `secret.key` of this home; the file is created when the first secret is sealed. */
@@ -130,6 +130,7 @@ const textOf = (keys: Key[]): string => keys.map(({ id, key }) => `${id} ${key.t
 
 /** Concurrent changes would lose a key. The lock is an exclusive transaction: it is released if the process dies. */
 function withLock(file: string, work: () => void): void {
+  makeFilePrivate(`${file}.lock`)
   const lock = new DatabaseSync(`${file}.lock`, { timeout: LOCK_TIMEOUT_MS })
   try {
     lock.exec('begin exclusive')

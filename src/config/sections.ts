@@ -1,5 +1,5 @@
 import type { Section } from './setting.ts'
-import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, WORKSPACES } from './settings.ts'
+import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WEB, WORKSPACES } from './settings.ts'
 
 /**
  * A section with its path in config.yaml and the prefix of its environment variables. `<name>` stands for a name that
@@ -38,6 +38,12 @@ export const SECTIONS = {
     path: ['providers', '<name>', 'oauth'],
     variablePrefix: 'HOLDFAST_PROVIDER_<NAME>_OAUTH_',
   },
+  server: {
+    section: SERVER,
+    description: 'The HTTP server',
+    path: ['server'],
+    variablePrefix: 'HOLDFAST_SERVER_',
+  },
   limits: {
     section: LIMITS,
     description: 'Limits of one process',
@@ -49,5 +55,11 @@ export const SECTIONS = {
     description: 'Where agents work: a folder, a terminal and processes for each conversation',
     path: ['workspaces'],
     variablePrefix: 'HOLDFAST_WORKSPACE_',
+  },
+  web: {
+    section: WEB,
+    description: 'How agents search and read the web',
+    path: ['web'],
+    variablePrefix: 'HOLDFAST_WEB_',
   },
 } satisfies Record<string, NamedSection>

@@ -34,6 +34,16 @@ export function numberUpTo(to: number): SettingKind<number> {
   }
 }
 
+export function numberBetween({ min, max }: { min: number; max: number }): SettingKind<number> {
+  const expected = `a number from ${min} to ${max}`
+  const error = mustBe(expected)
+  return {
+    expected,
+    fromText: toNumber,
+    schema: (z) => z.number({ error }).check(z.gte(min, { error }), z.lte(max, { error })),
+  }
+}
+
 export const trueOrFalse: SettingKind<boolean> = {
   expected: 'true or false',
   fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
@@ -62,6 +72,15 @@ export const modelHandle: SettingKind<TargetHandle> = {
 
 export const httpUrl = textLike(/^https?:\/\//, 'a URL that begins with http:// or https://')
 
+/** As browsers send it: no path and no default port. `*` is refused: any page could then use a key that it finds. */
+export const origin: SettingKind<string> = {
+  ...textLike(
+    /^https?:\/\/([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?$/,
+    'an origin such as https://app.example.com or http://localhost:3000, without a path; `*` is not possible',
+  ),
+  fromText: (text) => text.toLowerCase(),
+}
+
 /** A relative path would depend on where the server was started. A shell expands `~`; a service file does not. */
 export const absolutePath = textLike(/^(~?\/|~$)/, 'an absolute path that begins with / or ~/')
 
@@ -73,6 +92,8 @@ export const domain: SettingKind<string> = {
   ),
   fromText: (text) => text.toLowerCase(),
 }
+
+export const hostAndPort = textLike(/^[a-z0-9.-]+:[1-9][0-9]{0,4}$/, 'a host with its port, such as wiki.internal:443')
 
 /** The value is never in an error message: it contains a password. */
 export const postgresUrl: SettingKind<string> = {

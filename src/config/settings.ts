@@ -1,8 +1,10 @@
+import { DEFAULT_THRESHOLD, THRESHOLD_RANGE } from '../core/context-window.ts'
 import { POOL_STRATEGIES } from '../core/credential.ts'
 import { DURABILITIES } from '../core/durability.ts'
 import { DEFAULT_LIMITS } from '../core/limits.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
 import { DIALECTS } from '../core/message.ts'
+import { SEARCH_ENGINE_NAMES } from '../core/search-engine.ts'
 import { DEFAULT_MODEL } from '../core/target.ts'
 import { CONTAINMENTS } from '../ports/workspaces.ts'
 import { setting } from './setting.ts'
@@ -11,12 +13,15 @@ import {
   anyText,
   domain,
   headerText,
+  hostAndPort,
   httpUrl,
   listOf,
   mapOf,
   modelHandle,
+  numberBetween,
   numberUpTo,
   oneOf,
+  origin,
   postgresUrl,
   trueOrFalse,
   wholeNumber,
@@ -67,6 +72,12 @@ export const PROCESS = {
     description: 'Turns that run at once in one process',
     default: 64,
   }),
+  watchdog_seconds: setting(wholeNumber(0, 3_600), {
+    description:
+      'How long the event loop of `serve` may stand still before a watchdog ends the process; 0 turns the watchdog off',
+    unit: 'seconds',
+    default: 30,
+  }),
   max_steps: setting(wholeNumber(1, 10_000), { description: 'Model answers in one run', default: 50 }),
   max_run_minutes: setting(numberUpTo(A_WEEK_IN_MINUTES), {
     description: 'Working time of one run',
@@ -109,6 +120,12 @@ export const GENERAL = {
     description: 'The fallback (failover) chain of agents without their own',
     default: [],
     defaultText: 'no fallback',
+  }),
+  compaction_threshold: setting(numberBetween(THRESHOLD_RANGE), {
+    description:
+      'The share of the context window that a conversation may fill before it is compacted. ' +
+      'An agent can have its own in `compaction_settings.threshold`',
+    defaultText: `\`${DEFAULT_THRESHOLD}\``,
   }),
   embedding: setting(modelHandle, {
     description: 'The embedding model of agents that do not name one',
@@ -181,6 +198,16 @@ export const OAUTH = {
   scope: setting(anyText, { description: 'The requested OAuth scope', defaultText: VENDOR_DEFAULT }),
 }
 
+/** `server` of config.yaml. */
+export const SERVER = {
+  cors_origins: setting(listOf(origin), {
+    variable: 'HOLDFAST_CORS_ORIGINS',
+    description: 'Origins of web pages that may call the server from a browser, with a key (CORS)',
+    default: [],
+    defaultText: 'none: only pages of the server itself',
+  }),
+}
+
 /** `limits` of config.yaml. */
 export const LIMITS = {
   body_bytes: setting(wholeNumber(1_024, 1_073_741_824), {
@@ -191,6 +218,10 @@ export const LIMITS = {
   json_depth: setting(wholeNumber(4, 1_000), {
     description: 'Levels of nesting in a JSON body',
     default: DEFAULT_LIMITS.jsonDepth,
+  }),
+  json_values: setting(wholeNumber(100, 100_000_000), {
+    description: 'Values in the lists and objects of a JSON body',
+    default: DEFAULT_LIMITS.jsonValues,
   }),
   connections: setting(wholeNumber(1, 1_000_000), {
     description: 'Connections at once',
@@ -206,6 +237,16 @@ export const LIMITS = {
     unit: 'ms',
     default: DEFAULT_LIMITS.requestMs,
   }),
+  stalled_answer_ms: setting(wholeNumber(100, 600_000), {
+    description: 'How long the reader of an answer may take nothing before it is disconnected',
+    unit: 'ms',
+    default: DEFAULT_LIMITS.stalledAnswerMs,
+  }),
+  bytes_in_flight: setting(wholeNumber(1_048_576, 1_099_511_627_776), {
+    description: 'Requests and unread answers in memory, of all keys; one organization may have half of it',
+    unit: 'bytes',
+    default: DEFAULT_LIMITS.bytesInFlight,
+  }),
   refusals_per_minute: setting(wholeNumber(1, 1_000_000), {
     description: 'Requests without a valid key from one address',
     default: DEFAULT_LIMITS.refusalsPerMinute,
@@ -213,6 +254,11 @@ export const LIMITS = {
   requests_per_second: setting(wholeNumber(0, 1_000_000), {
     description: 'Requests per key, on average; 0 for no limit',
     default: DEFAULT_LIMITS.requestsPerSecond,
+  }),
+  bytes_in_flight_per_key: setting(wholeNumber(1_024, 1_099_511_627_776), {
+    description: 'Requests and unread answers in memory, per key',
+    unit: 'bytes',
+    default: DEFAULT_LIMITS.bytesInFlightPerKey,
   }),
   open_requests_per_key: setting(wholeNumber(0, 1_000_000), {
     description: 'Open requests and streams per key; 0 for no limit',
@@ -258,5 +304,22 @@ export const WORKSPACES = {
     description: 'Domains that commands may reach',
     default: [],
     defaultText: 'none: no network',
+  }),
+}
+
+/** `web` of config.yaml. */
+export const WEB = {
+  search: setting(oneOf(SEARCH_ENGINE_NAMES), {
+    description: 'The service that `web_search` asks; its key is a secret of the agent or in the environment',
+    defaultText: 'the first one with a key, or SearXNG if it has an address',
+  }),
+  search_url: setting(httpUrl, {
+    description: 'The address of that service',
+    defaultText: "the service's; SearXNG has none",
+  }),
+  private_hosts: setting(listOf(hostAndPort), {
+    description: 'Hosts outside the public internet whose pages `fetch_webpage` may read',
+    default: [],
+    defaultText: 'none',
   }),
 }

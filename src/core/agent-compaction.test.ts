@@ -13,3 +13,13 @@ test('the compaction settings of an agent are used, and missing ones have defaul
   assert.equal(of(null), undefined)
   assert.equal(compactionSettingsOf({}), undefined)
 })
+
+test('the threshold of an agent wins over that of the operator, and one out of range has no effect', () => {
+  const thresholdOf = (stored: Json, operator?: number) =>
+    compactionSettingsOf({ settings: { wire: { compaction_settings: stored } } }, operator)?.threshold
+  assert.equal(thresholdOf({ threshold: 0.5 }), 0.5)
+  assert.equal(thresholdOf({ threshold: 0.5 }, 0.7), 0.5)
+  for (const stored of [null, {}, { threshold: 7 }, { threshold: 0 }, { threshold: 'half' }])
+    assert.equal(thresholdOf(stored, 0.7), 0.7)
+  assert.equal(thresholdOf({}), undefined)
+})

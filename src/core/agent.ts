@@ -1,5 +1,7 @@
+import type { AdmissionPolicy } from './admission.ts'
 import type { AgentId, BlockId, ConversationId, OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
+import type { SessionExpiry } from './session-expiry.ts'
 import type { TargetHandle } from './target.ts'
 
 /** The definition that users edit; turns never change it. */
@@ -27,6 +29,10 @@ export type AgentSettings = {
   metadata?: JsonObject
   timezone?: string
   hidden?: boolean
+  /** What a message does while a turn runs, unless its request says so. */
+  whenBusy?: AdmissionPolicy
+  /** Absent: sessions never end by themselves. */
+  sessionExpiry?: SessionExpiry
   /** Overrides, for each tool name, whether a call needs approval. */
   approvals?: Record<string, boolean>
   /** Requested tool names that did not exist when the agent was created. */
@@ -44,8 +50,10 @@ export type Conversation = {
   isDefault: boolean
   createdAt: number
   lastMessageAt?: number
-  /** Messages before this position are not in the model's context (compacted or reset). */
+  /** Messages before this position are not in the model's context (compacted, expired or reset). */
   contextStart: number
+  /** Messages before this position were cleared: lists and search leave them out, and their runs still have them. */
+  listStart?: number
   nextPosition: number
   updatedAt?: number
   archivedAt?: number

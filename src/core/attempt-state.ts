@@ -1,6 +1,6 @@
 import type { CredentialId } from './credential.ts'
 import { defined } from './defined.ts'
-import type { TurnEvent } from './event.ts'
+import type { Purpose, TurnEvent } from './event.ts'
 import type { MessageId } from './id.ts'
 import { type AnswerPart, joinContent } from './message.ts'
 import type { Remedy } from './recovery.ts'
@@ -25,20 +25,23 @@ export type AttemptState = {
   /** Credentials that failed in this step. */
   setAside: CredentialId[]
   adjustments: RequestAdjustments
+  /** The credential that was refused with the beta header or the encrypted reasoning. */
+  adjustedFor?: CredentialId
   outputCap?: number
-  /** A context window the provider stated, smaller than the known one. */
-  window?: number
   /** Text that reached the output limit and is being continued. */
   kept?: { answerId: MessageId; content: AnswerPart[] }
 }
 
-export const newAttemptState = (): AttemptState => ({
+export type Attempts = Record<Purpose, AttemptState>
+
+/** A summary for a request without the long context must fit the window that is left, too. */
+export const newAttemptState = ({ dropLongContextBeta }: RequestAdjustments = {}): AttemptState => ({
   target: 0,
   spent: [],
   retryAt: 0,
   waitedMs: 0,
   setAside: [],
-  adjustments: {},
+  adjustments: defined({ dropLongContextBeta }),
 })
 
 /** After a good answer only the target and credential stay. */
@@ -48,6 +51,12 @@ export function resetAfterAnswer(state: AttemptState, { credentialId }: { creden
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>
 
+/** The context is shorter now, so it may be compacted again if it is still too long. */
+export const afterCompaction = (state: AttemptState): AttemptState => ({
+  ...state,
+  spent: state.spent.filter((remedy) => remedy !== 'compact'),
+})
+
 /** Folds the effect of a remedy; a restart rebuilds it from the same events. */
 export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptState {
   const { remedy, credentialId } = event
@@ -56,7 +65,7 @@ export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptS
   if (remedy === 'next-target')
     return { ...newAttemptState(), target: event.nextTarget ?? event.target + 1, waitedMs, retryAt: event.retryAt }
   const spent = [...spentWithCredential(state, credentialId), remedy]
-  const used = credentialId ? { credentialId } : {}
+  const used = defined({ credentialId, adjustedFor: CREDENTIAL_ADJUSTMENTS.has(remedy) ? credentialId : undefined })
   const next: AttemptState = { ...state, spent, lastRemedy: remedy, waitedMs, retryAt: event.retryAt, ...used }
   switch (remedy) {
     case 'next-credential': {
@@ -78,8 +87,6 @@ export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptS
       return withAdjustments(next, { dropLongContextBeta: true })
     case 'relax-schemas':
       return withAdjustments(next, { relaxSchemas: true })
-    case 'adopt-window':
-      return event.window === undefined ? next : { ...next, window: event.window }
     case 'cap-output':
     case 'raise-output-cap':
       return event.outputCap === undefined ? next : { ...next, outputCap: event.outputCap }
@@ -90,7 +97,9 @@ export function applyRemedy(state: AttemptState, event: AttemptFailed): AttemptS
     case 'refresh-credential':
     case 'refresh-entitlement':
     case 'prompt-again':
+    case 'adopt-window':
     case 'compact':
+    case 'leave-out':
     case 'rebuild-transport':
       return next
   }
@@ -113,6 +122,9 @@ const CREDENTIAL_REMEDIES: ReadonlySet<Remedy> = new Set([
   'next-credential',
 ])
 
+/** These depend on the account, so only the credential that was refused learns from them. */
+const CREDENTIAL_ADJUSTMENTS: ReadonlySet<Remedy> = new Set(['drop-long-context-beta', 'drop-encrypted-reasoning'])
+
 /** Most providers accept images of this size without scaling them down. */
 const MAX_IMAGE_SIDE = 1_568
 
@@ -126,3 +138,9 @@ function keepText(state: AttemptState, { kept, outputCap }: AttemptFailed): Atte
   const content = joinContent(state.kept?.content ?? [], kept.content)
   return { ...state, kept: { answerId: kept.answerId, content }, ...defined({ outputCap }) }
 }
+
+/** The wait budget covers the whole step: waits of the summary and of the answer count together. */
+export const shareWaitedTime = ({ answer, summary }: Attempts, waitedMs: number): Attempts => ({
+  answer: { ...answer, waitedMs },
+  summary: { ...summary, waitedMs },
+})

@@ -18,6 +18,9 @@ export const WORKSPACE_TOOLS: readonly string[] = [
   'search_files',
 ]
 
+/** Tools that read the web. An agent has them only if it names them. */
+export const WEB_TOOLS: readonly string[] = ['web_search', 'fetch_webpage']
+
 /** Tools that show what a turn can do. The scripted model calls them, so only agents on it have them by default. */
 export const DEMO_TOOLS: readonly string[] = [
   'write_note',
@@ -51,8 +54,7 @@ export const RETIRED_TOOLS: readonly string[] = [
   'memory_finish_edits',
   'run_code',
   'run_code_with_tools',
-  'web_search',
-  'fetch_webpage',
+  ...WEB_TOOLS,
   'open_files',
   'grep_files',
   'semantic_search_files',

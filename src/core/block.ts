@@ -73,7 +73,7 @@ function checkedEdit(block: Block, text: string): BlockEdit {
 
 /** Some models copy the line numbers they are shown. */
 function numberedLines(text: string): string | undefined {
-  return /^\s*\d+→ /m.test(text)
+  return /^[ \t]*\d+→ /m.test(text)
     ? 'Do not write the line numbers you are shown; they are not part of the text.'
     : undefined
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NOTHING_STREAMED, renderEvent } from './chunk.ts'
+import { hasPrefix, NOTHING_STREAMED, renderEvent } from './chunk.ts'
 import type { TurnEvent } from './event.ts'
 import type { RunSettings } from './run.ts'
 import type { ToolCall } from './tool-call.ts'
@@ -153,4 +153,20 @@ test('the stream of a waiting run has ended: later events are not streamed in it
     { type: 'turn-ended', v: 1, stopReason: 'requires_approval' },
   ]
   assert.deepEqual(render(waiting, { type: 'turn-ended', v: 1, stopReason: 'cancelled' }), [])
+})
+
+test('of arguments that a dead writer began to stream only the rest is sent, then the whole call', () => {
+  const event = { ...answer([call('c1'), call('c2')]), content: [] } as TurnEvent
+  const streamed = { text: '', reasoning: '', calls: new Map([['c1', '{"a"']]) }
+  const chunks = renderEvent(foldTurn([accepted()]), event, streamed)
+  assert.deepEqual(chunks[0], {
+    message_type: 'tool_call_delta',
+    id: 'message-1',
+    tool_call_id: 'c1',
+    arguments: ':1}',
+  })
+  assert.deepEqual(typesOf(chunks), ['tool_call_delta', 'tool_call_message'])
+  assert.ok(event.type === 'answer-received' && hasPrefix(event, streamed))
+  assert.ok(!hasPrefix(event, { ...streamed, calls: new Map([['c1', '{"b"']]) }))
+  assert.ok(!hasPrefix(event, { ...streamed, calls: new Map([['c3', '{"a"']]) }))
 })

@@ -1,15 +1,17 @@
-import { summaryTargets } from './compaction.ts'
 import { defined } from './defined.ts'
 import type { TurnEvent } from './event.ts'
 import type { MessageId } from './id.ts'
 import type { AnswerPart } from './message.ts'
-import type { ErrorType, StopReason } from './run.ts'
-import type { Turn } from './turn.ts'
+import type { ErrorType, RunSettings, StopReason } from './run.ts'
+import type { ToolCall } from './tool-call.ts'
+import { type Turn, targetsOf } from './turn.ts'
 
 /** One item of a live stream, in the format of the official client where it has one. */
 export type Chunk =
   | { message_type: 'assistant_message'; id: MessageId; content: string }
   | { message_type: 'reasoning_message'; id: MessageId; reasoning: string }
+  /** Arguments of a call while the model writes them. The whole call follows in a chunk of the answer's event. */
+  | ({ message_type: 'tool_call_delta'; id: MessageId } & CallDelta)
   | { message_type: 'tool_call_message'; id: MessageId; tool_calls: WireCall[] }
   | { message_type: 'approval_request_message'; id: MessageId; tool_calls: WireCall[] }
   | { message_type: 'tool_return_message'; id: MessageId; name: string; tool_return: WireReturn }
@@ -35,6 +37,8 @@ export type Chunk =
       remedy: string
       /** The next target, if the turn fails over to one. */
       next_target?: string
+      /** The pause before the next attempt. */
+      wait_ms?: number
     }
   /** A summary now replaces the earlier messages in the model's context. */
   | { message_type: 'summary_message'; id: MessageId; summary: string }
@@ -44,6 +48,8 @@ export type Chunk =
   /** The terminal chunk: exactly one, the last. */
   | { message_type: 'done' }
 
+/** `name` and `needs_approval` (the whole call will wait for a person) are in the first piece only. */
+export type CallDelta = { tool_call_id: string; name?: string; needs_approval?: true; arguments: string }
 export type WireCall = { tool_call_id: string; name: string; arguments: string }
 export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; tool_return: string }
 
@@ -62,12 +68,12 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
   if (turn.phase !== 'going') return []
   switch (event.type) {
     case 'answer-received':
-      return [...renderContent(event, streamed), ...renderCalls(turn, event)]
+      return [...renderContent(event, streamed), ...renderRestOfCalls(event, streamed), ...renderCalls(turn, event)]
     case 'answer-cut':
       return renderContent(event, streamed)
     case 'attempt-failed': {
-      const { failure, remedy, target, kept, nextTarget, purpose } = event
-      const targets = purpose === 'summary' ? summaryTargets(turn.settings) : turn.settings.targets
+      const { failure, remedy, target, kept, nextTarget, purpose, waitMs } = event
+      const targets = targetsOf(turn.settings, purpose)
       const { kind, detail } = failure
       const next = nextTarget === undefined ? undefined : targets[nextTarget]
       const dropped = remedy === 'next-target' && purpose !== 'summary' && turn.attempts.answer.kept
@@ -81,12 +87,14 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
           kind,
           detail,
           remedy,
-          ...defined({ next_target: next || undefined }),
+          ...defined({ next_target: next || undefined, wait_ms: waitMs }),
         },
       ]
     }
     case 'context-compacted':
-      return event.text === '' ? [] : [{ message_type: 'summary_message', id: event.summaryId, summary: event.text }]
+      // A summary for one turn is no message of the conversation.
+      if (event.text === '' || event.forTurn) return []
+      return [{ message_type: 'summary_message', id: event.summaryId, summary: event.text }]
     case 'tool-ended': {
       const { callId, status, output } = event.outcome
       const wire: WireReturn = {
@@ -103,6 +111,7 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
       return [{ message_type: 'worker_lost', deaths: turn.deaths + 1 }]
     case 'turn-ended':
       return [...resetKeptText(turn, event), ...renderEnd(turn, event)]
+    case 'summary-extended':
     case 'input-accepted':
     case 'input-steered':
     case 'tool-started':
@@ -113,13 +122,16 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
   }
 }
 
-/** How much of an answer its stream holds: everything, or this prefix of its text and reasoning. */
-export type StreamedSoFar = 'all' | { text: string; reasoning: string }
+/**
+ * How much of an answer its stream holds: everything that is streamed before the event, or this prefix of its text, its
+ * reasoning and the arguments of its calls, by call id.
+ */
+export type StreamedSoFar = 'all' | { text: string; reasoning: string; calls: ReadonlyMap<string, string> }
 
-export const NOTHING_STREAMED: StreamedSoFar = { text: '', reasoning: '' }
+export const NOTHING_STREAMED: StreamedSoFar = { text: '', reasoning: '', calls: new Map() }
 
 /** Content that was streamed under an id: an answer, or text that the next attempt continues. */
-type StreamedContent = { answerId: MessageId; content: AnswerPart[]; streamedTo: number }
+type StreamedContent = { answerId: MessageId; content: AnswerPart[]; calls?: ToolCall[]; streamedTo: number }
 
 /** The content of a committed event that may have been streamed as it arrived. */
 export function streamedContentOf(event: TurnEvent): StreamedContent | undefined {
@@ -127,15 +139,29 @@ export function streamedContentOf(event: TurnEvent): StreamedContent | undefined
   return event.type === 'answer-received' || event.type === 'answer-cut' ? event : undefined
 }
 
-/** Whether the streamed text is a prefix of this answer; otherwise it belongs to another attempt. */
+/** Whether what was streamed is a prefix of this answer; otherwise it belongs to another attempt. */
 export function hasPrefix(
-  { content }: Pick<StreamedContent, 'content'>,
+  { content, calls = [] }: Pick<StreamedContent, 'content' | 'calls'>,
   streamed: Exclude<StreamedSoFar, 'all'>,
 ): boolean {
   const whole = (type: 'text' | 'reasoning') =>
     content.flatMap((part) => (part.type === type ? [part.text] : [])).join('')
-  return whole('text').startsWith(streamed.text) && whole('reasoning').startsWith(streamed.reasoning)
+  const isCallPrefix = ([callId, text]: [string, string]) =>
+    calls.some((call) => call.callId === callId && argumentsText(call).startsWith(text))
+  return (
+    whole('text').startsWith(streamed.text) &&
+    whole('reasoning').startsWith(streamed.reasoning) &&
+    [...streamed.calls].every(isCallPrefix)
+  )
 }
+
+export const waitsForApproval = (
+  { needsApproval }: Pick<ToolCall, 'needsApproval'>,
+  { onGuarded }: Pick<RunSettings, 'onGuarded'>,
+): boolean => needsApproval && onGuarded === 'ask'
+
+/** The arguments of a call as they are streamed and shown. */
+export const argumentsText = ({ input }: Pick<ToolCall, 'input'>): string => JSON.stringify(input)
 
 function renderContent(
   { answerId, content }: Pick<StreamedContent, 'answerId' | 'content'>,
@@ -153,12 +179,24 @@ function renderContent(
   })
 }
 
+/** The rest of arguments of which a dead writer had streamed the beginning. */
+function renderRestOfCalls(
+  { answerId, calls }: Extract<TurnEvent, { type: 'answer-received' }>,
+  streamed: StreamedSoFar,
+): Chunk[] {
+  if (streamed === 'all') return []
+  return calls.flatMap((call): Chunk[] => {
+    const rest = argumentsText(call).slice(streamed.calls.get(call.callId)?.length ?? Number.POSITIVE_INFINITY)
+    if (rest === '') return []
+    return [{ message_type: 'tool_call_delta', id: answerId, tool_call_id: call.callId, arguments: rest }]
+  })
+}
+
 function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Chunk[] {
-  const asksForApproval = turn.settings.onGuarded === 'ask'
-  const guarded = event.calls.filter((call) => call.needsApproval && asksForApproval)
+  const guarded = event.calls.filter((call) => waitsForApproval(call, turn.settings))
   const free = event.calls.filter((call) => !guarded.includes(call))
   const wire = (calls: typeof free): WireCall[] =>
-    calls.map((call) => ({ tool_call_id: call.callId, name: call.tool, arguments: JSON.stringify(call.input) }))
+    calls.map((call) => ({ tool_call_id: call.callId, name: call.tool, arguments: argumentsText(call) }))
   const id = event.answerId
   return [
     ...(free.length > 0 ? [{ message_type: 'tool_call_message' as const, id, tool_calls: wire(free) }] : []),

@@ -1,5 +1,6 @@
+import { DEFAULT_THRESHOLD, fillLimit } from './context-window.ts'
 import type { MessageBody } from './message.ts'
-import { textOf } from './message.ts'
+import { estimateTokens } from './token-estimate.ts'
 
 /** Which messages a summary replaces. The names are the official client's. */
 export type CompactionMode = 'sliding_window' | 'all' | 'self_compact_sliding_window' | 'self_compact_all'
@@ -13,6 +14,8 @@ export type CompactionSettings = {
   slidingWindowPercentage: number
   /** The summary is truncated to this many characters. */
   clipChars: number
+  /** The share of the context window that a conversation may fill before it is compacted. Absent: 0.9. */
+  threshold?: number
 }
 
 export const DEFAULT_COMPACTION: CompactionSettings = {
@@ -21,8 +24,9 @@ export const DEFAULT_COMPACTION: CompactionSettings = {
   clipChars: 50_000,
 }
 
-/** The share of the context window that a conversation may fill before it is compacted. */
-export const FILL_LIMIT = 0.9
+export const thresholdOf = ({ compaction }: { compaction?: CompactionSettings }): number =>
+  compaction?.threshold ?? DEFAULT_THRESHOLD
+
 /** A smaller gain is not worth a model call: the next step would compact again. */
 const MIN_GAIN = 0.1
 
@@ -116,8 +120,9 @@ function chooseCut(
   const isWhole = settings.mode === 'all' || settings.mode === 'self_compact_all'
   const share = 1 - settings.slidingWindowPercentage
   // A cut that frees barely enough would be repeated at every step.
-  const goal = isWhole ? 0 : Math.min(FILL_LIMIT * window * share - fixedTokens, total * share)
-  const limit = FILL_LIMIT * window - fixedTokens
+  const limit =
+    fillLimit({ window, threshold: thresholdOf({ compaction: settings }), fixed: fixedTokens }) - fixedTokens
+  const goal = isWhole ? 0 : Math.min(limit * share, total * share)
   const left = tokensLeftByCut(sizes, total)
   const cuts = legalCuts(view, options)
   const newest = options.hasNewerInput ? view.length : view.findLastIndex(({ body }) => body.role === 'user')
@@ -144,33 +149,4 @@ function legalCuts(view: readonly PositionedMessage[], { hasNewerInput }: PlanCo
     const isOpen = before.role === 'approval' || (before.role === 'assistant' && before.calls.length > 0)
     return isOpen ? [] : [index]
   })
-}
-
-/** Four characters per token and a typical cost per image; used only where the provider's count is missing. */
-export function estimateTokens(body: MessageBody): number {
-  return Math.ceil(lengthOf(body) / 4) + 4
-}
-
-const IMAGE_CHARS = 6_400
-
-function lengthOf(body: MessageBody): number {
-  switch (body.role) {
-    case 'user':
-    case 'system':
-      return textOf(body.content).length + IMAGE_CHARS * body.content.filter((part) => part.type === 'image').length
-    case 'assistant': {
-      const thoughts = body.content.map((part) => ('data' in part ? part.data.length : part.text.length))
-      const calls = body.calls.map((call) => call.tool.length + JSON.stringify(call.input).length)
-      return [...thoughts, ...calls].reduce((sum, length) => sum + length, 0)
-    }
-    case 'tool':
-      return body.outcomes.reduce(
-        (sum, { output, images = [] }) => sum + output.length + IMAGE_CHARS * images.length,
-        0,
-      )
-    case 'approval':
-      return 0
-    case 'summary':
-      return body.text.length
-  }
 }

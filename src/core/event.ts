@@ -3,8 +3,8 @@ import type { Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { AnswerPart, Input } from './message.ts'
 import type { Remedy } from './recovery.ts'
-import type { RunError, RunSettings, StopReason } from './run.ts'
-import type { ModelNotes } from './target.ts'
+import type { RunError, RunOfItsOwn, RunSettings, StopReason } from './run.ts'
+import type { ModelNotes, NoteKind } from './target.ts'
 import type { Decision, ToolCall, ToolOutcome } from './tool-call.ts'
 import type { ToolWrite } from './tool-write.ts'
 
@@ -41,7 +41,8 @@ export type CancelCause = 'person' | 'interrupt' | 'expiry' | 'time-limit'
  */
 export type TurnEvent =
   | { type: 'input-accepted'; v: 1; inputs: Input[]; settings: RunSettings; continues?: Continuation }
-  | { type: 'input-steered'; v: 1; inputs: Input[] }
+  /** `otherwise`: absent in logs of versions that kept unread steers with the run they joined. */
+  | { type: 'input-steered'; v: 1; inputs: Input[]; otherwise?: RunOfItsOwn }
   | {
       type: 'attempt-failed'
       v: 1
@@ -65,6 +66,10 @@ export type TurnEvent =
       usage?: Usage
       /** Written with this event: see `Cooldown`. */
       cooldown?: Cooldown
+      /** What earlier turns had revealed, and the request obeyed. */
+      notesApplied?: NoteKind[]
+      /** Settings that were not sent to the model, each with the reason. */
+      settingsLeftOut?: string[]
     }
   | {
       type: 'answer-received'
@@ -89,8 +94,12 @@ export type TurnEvent =
       clearsCooldown?: true
       /** What earlier failed attempts revealed about the model. */
       notes?: ModelNotes
+      /** What earlier turns had revealed, and the request obeyed. */
+      notesApplied?: NoteKind[]
       /** Settings that were not sent to the model, each with the reason. */
       settingsLeftOut?: string[]
+      /** The request did not fit the window of the model: parts of it were left out of the copy that was sent. */
+      wasCut?: true
     }
   | {
       type: 'answer-cut'
@@ -116,7 +125,17 @@ export type TurnEvent =
       usage: Usage
       tokensBefore: number
       tokensAfter: number
+      /** Of a reset: the replaced messages also leave the lists. */
+      clears?: true
+      /** Of the end of a session: the message that says so in the history. */
+      notice?: string
+      /** Made for a fallback with a smaller window: not stored, and shown in this turn only. See `NarrowedView`. */
+      forTurn?: { hides: number }
+      /** What earlier failed attempts revealed about the model that wrote it. */
+      notes?: ModelNotes
     }
+  /** A summary that needs several requests: the text so far covers the messages up to and including `through`. */
+  | { type: 'summary-extended'; v: 1; text: string; through: number; target: number; usage: Usage }
   | { type: 'tool-started'; v: 1; callId: string; fence: number }
   /** The store performs `writes` in the transaction of this event. */
   | { type: 'tool-ended'; v: 1; outcome: ToolOutcome; writes?: ToolWrite[] }

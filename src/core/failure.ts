@@ -64,9 +64,18 @@ export type Failure = {
   advice?: string
   /** The provider's id of the request, for its support. */
   requestId?: string
+  /** Set if the request was too long although nothing more of the conversation could be left out: what is fixed. */
+  fixedTokens?: number
   /** Whether the provider may have accepted (and charged) the failed request. */
   mayHaveBeenAccepted?: boolean
 }
+
+/** Failures that say that the request was too long. */
+export const SAYS_TOO_LONG: ReadonlySet<FailureKind> = new Set([
+  'context-overflow',
+  'long-context-refused',
+  'payload-too-large',
+])
 
 export type Ending = { stopReason: StopReason; errorType: ErrorType; message: string }
 

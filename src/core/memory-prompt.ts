@@ -4,7 +4,7 @@ import type { ConversationId, MessageId } from './id.ts'
 
 export type PromptMaterials = {
   agent: Pick<Agent, 'id' | 'system' | 'model' | 'settings'>
-  conversation: { id: ConversationId; isDefault: boolean; nextPosition: number }
+  conversation: { id: ConversationId; isDefault: boolean; nextPosition: number; listStart?: number }
   /** In the order they were attached. */
   blocks: readonly Block[]
   passageCount: number
@@ -75,13 +75,20 @@ function blockSection({ label, description, value, limit, readOnly }: Block, isN
   ].join('\n')
 }
 
+/** The local time with its zone; the zone was checked when it was set. */
+function dateIn(timezone: string | undefined, at: number): string {
+  if (timezone === undefined || timezone === 'UTC') return new Date(at).toISOString()
+  const local = new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short', timeStyle: 'medium' })
+  return `${local.format(at)} (${timezone})`
+}
+
 function metadataSection({ agent, conversation, passageCount, passageTags, at }: PromptMaterials): string {
   return [
     '<memory_metadata>',
     `- AGENT_ID: ${agent.id}`,
     `- CONVERSATION_ID: ${conversation.isDefault ? 'default' : conversation.id}`,
-    `- System prompt last recompiled: ${new Date(at).toISOString()}`,
-    `- ${conversation.nextPosition} previous messages between you and the user are stored in recall memory (use tools to access them)`,
+    `- System prompt last recompiled: ${dateIn(agent.settings?.timezone, at)}`,
+    `- ${conversation.nextPosition - (conversation.listStart ?? 0)} previous messages between you and the user are stored in recall memory (use tools to access them)`,
     ...(passageCount > 0
       ? [`- ${passageCount} total memories you created are stored in archival memory (use tools to access them)`]
       : []),

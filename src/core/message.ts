@@ -40,6 +40,12 @@ export type SummaryBody = { role: 'summary'; text: string; replaces: { from: num
 export type MessageBody = InputBody | AssistantBody | ToolBody | ApprovalBody | SummaryBody
 export type MessageRole = MessageBody['role']
 
+export const summaryBody = ({ text, replaces }: Omit<SummaryBody, 'role'>): SummaryBody => ({
+  role: 'summary',
+  text,
+  replaces,
+})
+
 /** The run id of messages without a run: those an agent was created or imported with. */
 export const NO_RUN: RunId = 'run-none'
 

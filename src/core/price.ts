@@ -12,6 +12,9 @@ export type Price = {
   asOf: string
 }
 
+/** Of the scripted model. */
+export const FREE: Price = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, asOf: 'built in' }
+
 const MILLION = 1_000_000
 
 /** In US dollars. Undefined if the price of a part is unknown: a partial sum would be misleading. */

@@ -11,6 +11,7 @@ export type ProblemKind =
   | 'gone'
   | 'immutable'
   | 'unsupported-type'
+  | 'too-large'
   /** The caller disconnected before the response was ready. */
   | 'caller-left'
   /** The run that the caller waited for failed; `details` has the reason. */

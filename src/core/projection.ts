@@ -1,14 +1,24 @@
-import type { Cooldown } from './credential.ts'
+import type { Cooldown, CredentialId } from './credential.ts'
 import { defined } from './defined.ts'
 import type { TurnEvent, Usage } from './event.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
-import { type AnswerPart, type Input, inputBody, joinContent, type MessageBody, type NewMessage } from './message.ts'
+import {
+  type AnswerPart,
+  type Input,
+  inputBody,
+  joinContent,
+  type MessageBody,
+  type NewMessage,
+  summaryBody,
+} from './message.ts'
+import { type ModelNote, modelNotes } from './model-note.ts'
 import type { ErrorType, RunError } from './run.ts'
-import { type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
+import { type RunOfItsOwn, type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
+import { steersToMove } from './steer.ts'
 import { type ModelNotes, parseTarget } from './target.ts'
 import type { Decision } from './tool-call.ts'
 import type { ToolWrite } from './tool-write.ts'
-import { apply, openCalls, type Turn } from './turn.ts'
+import { apply, openCalls, type Turn, targetsOf } from './turn.ts'
 
 type StepStatus = 'success' | 'failed' | 'cancelled'
 
@@ -43,9 +53,13 @@ export type Change =
   | { type: 'change-run'; change: RunChange }
   /** Messages before this position are no longer shown to the model. */
   | { type: 'move-context'; contextStart: number }
+  /** Messages before this position are no longer in lists. */
+  | { type: 'clear-list'; listStart: number }
+  /** A steered message that the turn did not read. `event` is the first of the run. */
+  | { type: 'open-run'; run: Omit<RunOfItsOwn, 'settings'>; event: TurnEvent; at: number }
   | { type: 'set-cooldown'; cooldown: Cooldown }
   | { type: 'clear-cooldown'; scope: Cooldown['scope']; key: string }
-  | { type: 'note-model'; provider: string; model: string; notes: ModelNotes }
+  | { type: 'note-model'; note: ModelNote }
   /** A write requested by a tool. If the row has changed since, the whole commit is rejected. */
   | { type: 'carry-out'; write: ToolWrite; at: number }
 
@@ -70,7 +84,7 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
         ...inputMessages(turn.pending.slice(0, event.inputsRead), context),
         { type: 'add-step', step },
         addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),
-        ...credentialAndModelChanges(turn, event),
+        ...credentialAndModelChanges(turn, event, context),
       ]
     }
     case 'answer-cut': {
@@ -105,12 +119,18 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
     case 'attempt-failed':
       return event.cooldown ? [{ type: 'set-cooldown', cooldown: event.cooldown }] : []
     case 'context-compacted': {
-      const { summaryId, text, replaces, contextStart } = event
+      const { summaryId, text, contextStart, target } = event
+      const learned = noteChanges(event, targetsOf(turn.settings, 'summary')[target], context)
+      // Shown in this turn only: the stored view stays as it is.
+      if (event.forTurn) return learned
       const reset: Change = { type: 'move-context', contextStart }
+      if (event.notice !== undefined) return [addMessage(summaryId, noticeBody(event.notice), context), reset]
+      if (event.clears) return [reset, { type: 'clear-list', listStart: contextStart }]
       // A reset has no summary.
       if (text === '') return [reset]
-      return [addMessage(summaryId, { role: 'summary', text, replaces }, context), reset]
+      return [addMessage(summaryId, summaryBody(event), context), reset, ...learned]
     }
+    case 'summary-extended':
     case 'input-accepted':
     case 'input-steered':
     case 'tool-started':
@@ -125,15 +145,29 @@ const wholeContent = (turn: Turn, { isRest, content }: { isRest?: true; content:
   isRest ? joinContent(turn.attempts.answer.kept?.content ?? [], content) : content
 
 /** A good answer clears its credential's cooldown and stores what was learned about the model. */
-function credentialAndModelChanges(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Change[] {
-  const { credentialId, clearsCooldown, notes, target } = event
-  const model = parseTarget(turn.settings.targets[target] ?? '')
+function credentialAndModelChanges(
+  turn: Turn,
+  event: Extract<TurnEvent, { type: 'answer-received' }>,
+  context: ProjectionContext,
+): Change[] {
+  const { credentialId, clearsCooldown, target } = event
   return [
     ...(credentialId && clearsCooldown
       ? [{ type: 'clear-cooldown' as const, scope: 'credential' as const, key: credentialId }]
       : []),
-    ...(notes && model ? [{ type: 'note-model' as const, ...model, notes }] : []),
+    ...noteChanges(event, turn.settings.targets[target], context),
   ]
+}
+
+function noteChanges(
+  { notes, credentialId }: { notes?: ModelNotes; credentialId?: CredentialId },
+  handle: string | undefined,
+  { runId, at }: ProjectionContext,
+): Change[] {
+  const model = parseTarget(handle ?? '')
+  if (!notes || !model) return []
+  const learned = modelNotes({ ...model, notes, runId, at, ...defined({ credentialId }) })
+  return learned.map((note) => ({ type: 'note-model', note }))
 }
 
 function newStep(
@@ -181,8 +215,15 @@ function endChanges(
   // A failed run does not store its unread input: the conversation is unchanged and the client can send it again. A
   // waiting run passes it on: a message between open calls and their results would make the history invalid.
   const keepsInput = status === 'failed' || waiting || !context.holdsConversation
-  const unread = keepsInput ? [] : inputMessages(turn.pending, context)
-  return [...unread, { type: 'change-run', change }]
+  const moved = waiting ? [] : steersToMove(turn.steers, turn.cancel?.cause)
+  const isMoved = (input: Input) => moved.some(({ inputs }) => inputs.includes(input))
+  const kept = turn.pending.filter((input) => !isMoved(input))
+  const unread = keepsInput ? [] : inputMessages(kept, context)
+  const opened = moved.map(({ inputs, otherwise: { settings, ...run } }): Change => {
+    const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings }
+    return { type: 'open-run', run, event, at: context.at }
+  })
+  return [...unread, { type: 'change-run', change }, ...opened]
 }
 
 function denials(turn: Turn, reason: string): Decision[] {
@@ -201,6 +242,8 @@ function addMessage(id: MessageId, body: MessageBody, { runId, stepId, at }: Mes
     message: { id, runId, ...defined({ stepId: stepId || undefined }), body, createdAt: at },
   }
 }
+
+const noticeBody = (text: string): MessageBody => ({ role: 'system', content: [{ type: 'text', text }] })
 
 const inputMessages = (inputs: Input[], context: ProjectionContext): Change[] =>
   inputs.map((input) => addMessage(input.messageId, inputBody(input), context))

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defined } from './defined.ts'
 import { ENDING_OF_FAILURE, type Failure, type FailureKind } from './failure.ts'
-import { LADDER, type RecoveryContext, type Remedy, recover, WAIT_BUDGET_MS } from './recovery.ts'
+import {
+  BACKGROUND_WAIT_BUDGET_MS,
+  LADDER,
+  type RecoveryContext,
+  type Remedy,
+  recover,
+  WAIT_BUDGET_MS,
+} from './recovery.ts'
 import { STATUS_OF_STOP } from './run.ts'
 
 const alone: RecoveryContext = {
@@ -16,20 +23,58 @@ const alone: RecoveryContext = {
 const withChain: RecoveryContext = { ...alone, nextTarget: 1 }
 const withPool: RecoveryContext = { ...withChain, siblings: 1 }
 
-const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({ kind, detail: '', ...more })
-const remedyFor = (kind: FailureKind, spent: Remedy[], at: RecoveryContext) => recover(failure(kind), spent, at).remedy
+const THREE_WAITS: readonly Remedy[] = ['wait', 'wait', 'wait']
 
-test('an overloaded or silent provider fails over at its second failure', () => {
-  for (const kind of ['overloaded', 'timeout', 'stalled', 'unreachable', 'cut-off'] as const) {
+const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({ kind, detail: '', ...more })
+const remedyFor = (kind: FailureKind, spent: readonly Remedy[], at: RecoveryContext) =>
+  recover(failure(kind), spent, at).remedy
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+/** The waits of a step in which every attempt fails in this way. */
+function waitsOf(kind: FailureKind, at: RecoveryContext, more: Partial<Failure> = {}): number[] {
+  const waits: number[] = []
+  for (;;) {
+    const waitBudgetLeftMs = at.waitBudgetLeftMs - sum(waits)
+    const spent = waits.map((): Remedy => 'wait')
+    const recovery = recover(failure(kind, more), spent, { ...at, waitBudgetLeftMs })
+    if (!('delayMs' in recovery)) return waits
+    waits.push(recovery.delayMs)
+  }
+}
+
+test('an overloaded, failing or silent provider is retried three times with backoff before the turn fails over', () => {
+  for (const kind of ['overloaded', 'server-error', 'timeout', 'stalled', 'unreachable', 'cut-off'] as const) {
     assert.deepEqual(recover(failure(kind), [], withChain), { remedy: 'wait', delayMs: 500 })
-    assert.deepEqual(recover(failure(kind), ['wait'], withChain), { remedy: 'next-target', nextTarget: 1 })
+    assert.deepEqual(recover(failure(kind), ['wait'], withChain), { remedy: 'wait', delayMs: 1_000 })
+    assert.deepEqual(recover(failure(kind), ['wait', 'wait'], withChain), { remedy: 'wait', delayMs: 2_000 })
+    assert.deepEqual(recover(failure(kind), THREE_WAITS, withChain), { remedy: 'next-target', nextTarget: 1 })
   }
 })
 
-test('without another target the waits grow, and then the turn gives up', () => {
-  assert.deepEqual(recover(failure('overloaded'), ['wait'], alone), { remedy: 'wait', delayMs: 1_000 })
-  assert.deepEqual(recover(failure('overloaded'), ['wait', 'wait'], alone), { remedy: 'wait', delayMs: 2_000 })
-  assert.deepEqual(recover(failure('overloaded'), ['wait', 'wait', 'wait', 'wait'], alone), { remedy: 'give-up' })
+test('without another target a caller that waits is told soon, and a background run retries for its whole budget', () => {
+  for (const kind of ['unreachable', 'server-error'] as const) {
+    assert.equal(remedyFor(kind, THREE_WAITS, alone), 'give-up')
+    const inBackground = { ...alone, isBackground: true, waitBudgetLeftMs: BACKGROUND_WAIT_BUDGET_MS }
+    assert.deepEqual(waitsOf(kind, inBackground).slice(0, 8), [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000])
+    assert.equal(sum(waitsOf(kind, inBackground)), BACKGROUND_WAIT_BUDGET_MS)
+  }
+})
+
+test('a rate limit without a pool or a chain is waited out for the whole budget, and never longer', () => {
+  for (const kind of ['rate-limited', 'upstream-rate-limited'] as const) {
+    assert.deepEqual(waitsOf(kind, alone), [500, 1_000, 2_000, 4_000, 8_000, 14_500])
+    for (const jitter of [0, 0.37, 0.99]) {
+      const inBackground = { ...alone, isBackground: true, waitBudgetLeftMs: BACKGROUND_WAIT_BUDGET_MS, jitter }
+      assert.equal(sum(waitsOf(kind, inBackground)), BACKGROUND_WAIT_BUDGET_MS)
+      assert.ok(waitsOf(kind, inBackground).length < 20, 'the waits grow')
+    }
+  }
+})
+
+test('a provider that repeats `retry-after: 0` is not asked without a pause', () => {
+  const waits = waitsOf('rate-limited', alone, { retryAfterMs: 0 })
+  assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 8_000, 14_500])
 })
 
 test('jitter spreads retries that were rejected together', () => {
@@ -62,9 +107,9 @@ test('a rejected credential is refreshed once, then replaced, then the turn fail
 
 test('the connections of a primary are rebuilt once before a transport error fails over', () => {
   const direct = { ...withChain, canRebuild: true }
-  assert.deepEqual(recover(failure('cut-off'), ['wait'], direct), { remedy: 'rebuild-transport', delayMs: 4_000 })
-  assert.equal(remedyFor('cut-off', ['wait', 'rebuild-transport'], direct), 'next-target')
-  assert.equal(remedyFor('overloaded', ['wait'], direct), 'next-target', 'only for the transport')
+  assert.deepEqual(recover(failure('cut-off'), THREE_WAITS, direct), { remedy: 'rebuild-transport', delayMs: 6_000 })
+  assert.equal(remedyFor('cut-off', [...THREE_WAITS, 'rebuild-transport'], direct), 'next-target')
+  assert.equal(remedyFor('overloaded', THREE_WAITS, direct), 'next-target', 'only for the transport')
 })
 
 test('a stated retry-after is honored within the wait budget of the step', () => {
@@ -78,13 +123,24 @@ test('a request that every target would reject is not sent to another target', (
   assert.equal(remedyFor('invalid-request', [], withPool), 'give-up')
 })
 
-test('a stated window is adopted, then the context is compacted, then the turn fails over', () => {
-  const room = { ...withChain, canCompact: true }
-  const stated = failure('context-overflow', { statedWindow: 8_192 })
-  assert.deepEqual(recover(stated, [], room), { remedy: 'adopt-window', window: 8_192 })
-  assert.equal(recover(stated, ['adopt-window'], room).remedy, 'compact')
-  assert.equal(recover(stated, ['adopt-window', 'compact'], room).remedy, 'next-target')
-  assert.equal(remedyFor('context-overflow', [], room), 'compact')
+test('after an overflow the context is compacted for the window, then the window is lowered while it can be, then the turn fails over', () => {
+  const room = { ...withChain, canCompact: true, smallerWindow: 8_192 }
+  const overflow = failure('context-overflow')
+  assert.deepEqual(recover(overflow, [], room), { remedy: 'compact', window: 8_192 })
+  assert.deepEqual(recover(overflow, ['compact'], room), { remedy: 'adopt-window', window: 8_192 })
+  assert.deepEqual(recover(overflow, ['compact', 'adopt-window', 'adopt-window'], room), {
+    remedy: 'adopt-window',
+    window: 8_192,
+  })
+  const { smallerWindow: _, ...least } = room
+  assert.equal(recover(overflow, ['compact', 'adopt-window'], least).remedy, 'next-target')
+})
+
+test('only a summary is replaced by a mark, after its last target', () => {
+  const overflow = failure('context-overflow')
+  assert.equal(recover(overflow, [], { ...alone, canLeaveOut: true }).remedy, 'leave-out')
+  assert.equal(recover(overflow, [], { ...withChain, canLeaveOut: true }).remedy, 'next-target')
+  assert.equal(recover(overflow, [], alone).remedy, 'give-up')
 })
 
 test('the output cap is the stated limit less a margin; without a stated limit there is none', () => {
@@ -111,7 +167,7 @@ test('truncated text is continued three times and then kept as it is', () => {
 })
 
 test('remedies spent on one failure count for the next, so that alternating failures end', () => {
-  assert.equal(remedyFor('timeout', ['wait', 'wait'], alone), 'give-up')
+  assert.equal(remedyFor('timeout', [...THREE_WAITS, 'wait'], alone), 'give-up')
 })
 
 test('every failure kind ends its ladder, and its end is a failed run', () => {

@@ -68,6 +68,8 @@ export const TRANSITIONS: Record<RunPhase, readonly RunPhase[]> = {
   cancelled: [],
 }
 
+export type RunTask = 'compact' | 'reset' | 'expire' | 'close'
+
 /** The settings of one run, fixed when its request is accepted. */
 export type RunSettings = {
   targets: TargetHandle[]
@@ -77,8 +79,13 @@ export type RunSettings = {
   /** What happens to a call that needs approval: `ask` waits for a person, `deny` denies it (unattended runs). */
   onGuarded: 'ask' | 'deny'
   approvalTtlMs: number
-  /** Set for a run without input that only compacts or resets its conversation. */
-  task?: 'compact' | 'reset'
+  /**
+   * Set for a run without input. `compact` summarizes the conversation and `reset` empties it. `expire` ends its session:
+   * the processes, and the context. `close` ends the processes only.
+   */
+  task?: RunTask
+  /** Why the session ended, for the history; with `expire`. */
+  notice?: string
   compaction?: CompactionSettings
   /** Wait budget of one step; 30 s if absent. */
   patienceMs?: number
@@ -92,9 +99,14 @@ export type RunSettings = {
   exitTools?: string[]
   /** When each tool may be called; absent without rules. */
   toolRules?: ToolRule[]
-  /** What the agent and the conversation ask of each answer; absent if nothing. */
+  /** What the agent, the conversation and the request ask of each answer; absent if nothing. */
   modelSettings?: ModelSettings
+  /** The application's limit of the context window, in tokens; the window of the model applies if it is smaller. */
+  windowLimit?: number
 }
+
+/** The run that carries a steered message if the turn it joined ends without reading it. */
+export type RunOfItsOwn = { runId: RunId; background: boolean; metadata: Json; settings: RunSettings }
 
 /** A tool that the client runs. Its calls wait, like calls that need approval, until the client sends a result. */
 export type ClientTool = { name: string; description: string; inputSchema: Json }

@@ -19,5 +19,13 @@ export const handleOf = ({ provider, model }: Target): TargetHandle => `${provid
 
 export const isTargetHandle = (text: string): text is TargetHandle => parseTarget(text) !== undefined
 
-/** Limits of one model learned from failures, stored for later turns. */
-export type ModelNotes = { window?: number; textOnlyResults?: true }
+/** What failures revealed about one model, kept for later turns; see `NOTE_RULES`. */
+export type ModelNotes = {
+  window?: number
+  textOnlyResults?: true
+  relaxSchemas?: true
+  dropLongContextBeta?: true
+  dropEncryptedReasoning?: true
+}
+
+export type NoteKind = keyof ModelNotes

@@ -74,6 +74,8 @@ const SETTLEMENTS: Record<Settlement, { status: ToolOutcome['status']; output: s
 export const settle = (callId: string, cause: Settlement): ToolOutcome => ({ callId, ...SETTLEMENTS[cause] })
 
 export function settleDenied(callId: string, reason: string | undefined): ToolOutcome {
-  const output = `Denied: a person declined this call.${reason ? ` Reason: ${reason}` : ''} It did not run.`
+  const output = `Denied: a person declined this call.${reason ? ` Reason: ${asSentence(reason)}` : ''} It did not run.`
   return { callId, status: 'denied', output }
 }
+
+const asSentence = (text: string): string => (/[.!?…]$/u.test(text) ? text : `${text}.`)

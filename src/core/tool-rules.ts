@@ -4,10 +4,10 @@ import type { Json, JsonObject } from './json.ts'
 
 /** Which tool may follow which in one turn. Rules look at the calls of the current turn only. */
 export type ToolRule =
-  /** The turn starts with one of these tools. */
-  | { type: 'first'; tool: string }
-  /** Directly after `tool`, only `children` may be called. */
-  | { type: 'then-only'; tool: string; children: string[] }
+  /** The turn starts with one of these tools, with these arguments. */
+  | { type: 'first'; tool: string; args?: JsonObject }
+  /** Directly after `tool`, only `children` may be called, with the arguments set for each. */
+  | { type: 'then-only'; tool: string; children: string[]; args?: Record<string, JsonObject> }
   /** `children` may be called only directly after `tool`, and directly after it only they may. */
   | { type: 'only-after'; tool: string; children: string[] }
   /** The output of `tool` decides the next tool; `isStrict`: after any other output no tool may be called. */
@@ -44,6 +44,22 @@ export function mustCall(allowed: readonly string[], rules: readonly ToolRule[],
 /** The tools that must still be called before the turn may end. */
 export const stillRequired = (rules: readonly ToolRule[], called: CallHistory): string[] =>
   rules.flatMap(({ type, tool }) => (type === 'required' && !called.tools.includes(tool) ? [tool] : []))
+
+/** The arguments that the rules set for a call now; they replace those of the model. Later rules win. */
+export function argumentsSetBy(
+  rules: readonly ToolRule[],
+  tool: string,
+  { tools }: CallHistory,
+): JsonObject | undefined {
+  const last = tools.at(-1)
+  const set = rules.flatMap((rule) => {
+    if (rule.type === 'first') return last === undefined && rule.tool === tool ? [rule.args] : []
+    if (rule.type !== 'then-only' || rule.tool !== last || !rule.args) return []
+    return Object.hasOwn(rule.args, tool) ? [rule.args[tool]] : []
+  })
+  const given = set.filter((args) => args !== undefined)
+  return given.length === 0 ? undefined : Object.assign({}, ...given)
+}
 
 /** Same text as the official server, which models may know. */
 export const constraintRefusal = (tool: string, allowed: readonly string[]): string =>
@@ -90,13 +106,27 @@ const textsByName = (value: Json | undefined): Record<string, string> =>
     ),
   )
 
+const argsOf = (value: Json | undefined): JsonObject | undefined =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0
+    ? value
+    : undefined
+
+function childArgs({ child_arg_nodes: nodes }: JsonObject): Record<string, JsonObject> | undefined {
+  const named = (Array.isArray(nodes) ? nodes : []).flatMap((node) => {
+    const { name, args } = argsOf(node) ?? {}
+    const set = argsOf(args)
+    return typeof name === 'string' && set ? [[name, set] as const] : []
+  })
+  return named.length === 0 ? undefined : Object.fromEntries(named)
+}
+
 function parseRule(wire: JsonObject): ToolRule[] {
   const tool = String(wire.tool_name)
   switch (wire.type) {
     case 'run_first':
-      return [{ type: 'first', tool }]
+      return [{ type: 'first', tool, ...defined({ args: argsOf(wire.args) }) }]
     case 'constrain_child_tools':
-      return [{ type: 'then-only', tool, children: texts(wire.children) }]
+      return [{ type: 'then-only', tool, children: texts(wire.children), ...defined({ args: childArgs(wire) }) }]
     case 'parent_last_tool':
       return [{ type: 'only-after', tool, children: texts(wire.children) }]
     case 'conditional':

@@ -34,7 +34,9 @@ export function parsePythonSource(source: string): ParsedSource {
 
 /** The name of the last exported function of a TypeScript source; its schema must be given. */
 export function parseTypescriptName(source: string): string | undefined {
-  return [...source.matchAll(/^\s*export\s+(?:default\s+)?(?:async\s+)?function\s+([A-Za-z_$][\w$]*)/gm)].at(-1)?.[1]
+  return [
+    ...source.matchAll(/^[ \t]*export[ \t]+(?:default[ \t]+)?(?:async[ \t]+)?function[ \t]+([A-Za-z_$][\w$]*)/gm),
+  ].at(-1)?.[1]
 }
 
 const unreadable = (reason: string): ParsedSource => ({ type: 'unreadable', reason })
@@ -85,12 +87,16 @@ type Parameter = { name: string; schema: JsonObject; isRequired: boolean }
 const SERVER_PARAMETERS = new Set(['self', 'agent_state'])
 
 function readParameter(text: string, described: Map<string, string>): Parameter[] {
-  const match = /^([A-Za-z_]\w*)\s*(?::\s*([^=]+?))?\s*(=[\s\S]*)?$/.exec(text)
-  if (!match || SERVER_PARAMETERS.has(match[1]!)) return []
-  const [, name, annotation = '', usual] = match
-  const description = described.get(name!)
-  const schema = { ...schemaOf(annotation.trim()), ...defined({ description: description || undefined }) }
-  return [{ name: name!, schema, isRequired: usual === undefined }]
+  const equals = text.indexOf('=')
+  const declared = equals < 0 ? text : text.slice(0, equals)
+  const colon = declared.indexOf(':')
+  const name = (colon < 0 ? declared : declared.slice(0, colon)).trim()
+  const annotation = colon < 0 ? '' : declared.slice(colon + 1).trim()
+  const isEmptyAnnotation = colon >= 0 && annotation === ''
+  if (!/^[A-Za-z_]\w*$/.test(name) || isEmptyAnnotation || SERVER_PARAMETERS.has(name)) return []
+  const description = described.get(name)
+  const schema = { ...schemaOf(annotation, 0), ...defined({ description: description || undefined }) }
+  return [{ name, schema, isRequired: equals < 0 }]
 }
 
 const PLAIN_TYPES: Record<string, JsonObject> = {
@@ -103,7 +109,11 @@ const PLAIN_TYPES: Record<string, JsonObject> = {
   '': { type: 'string' },
 }
 
-function schemaOf(annotation: string): JsonObject {
+/** `Optional[list[str]]` has three; deeper types are read as texts. */
+const MAX_NESTING = 16
+
+function schemaOf(annotation: string, depth: number): JsonObject {
+  if (depth > MAX_NESTING) return { type: 'string' }
   const type = annotation.replace(/^["']|["']$/g, '').replace(/^typing\./, '')
   const plain = PLAIN_TYPES[type.toLowerCase()]
   if (plain) return plain
@@ -111,22 +121,22 @@ function schemaOf(annotation: string): JsonObject {
     .split('|')
     .map((part) => part.trim())
     .filter((part) => part !== 'None')
-  if (type.includes('|') && !type.includes('[') && without.length === 1) return schemaOf(without[0]!)
+  if (type.includes('|') && !type.includes('[') && without.length === 1) return schemaOf(without[0]!, depth + 1)
   const generic = /^(\w+)\[([\s\S]*)\](?:\s*\|\s*None)?$/.exec(type)
   if (!generic) return { type: 'string' }
   const [, outer, inner] = generic
   const parts = splitAtCommas(inner!)
   switch (outer!.toLowerCase()) {
     case 'optional':
-      return schemaOf(parts[0] ?? '')
+      return schemaOf(parts[0] ?? '', depth + 1)
     case 'list':
     case 'set':
     case 'tuple':
-      return { type: 'array', items: schemaOf(parts[0] ?? '') }
+      return { type: 'array', items: schemaOf(parts[0] ?? '', depth + 1) }
     case 'literal':
       return { type: 'string', enum: parts.map((part): Json => part.replace(/^["']|["']$/g, '')) }
     case 'union':
-      return schemaOf(parts.find((part) => part !== 'None') ?? '')
+      return schemaOf(parts.find((part) => part !== 'None') ?? '', depth + 1)
     case 'dict':
     case 'mapping':
       return { type: 'object' }
@@ -135,15 +145,26 @@ function schemaOf(annotation: string): JsonObject {
 }
 
 function readDocstring(afterParameters: string): string {
-  const match = /^\)[^\n]*:\s*\n\s*[rR]?("""|''')([\s\S]*?)\1/.exec(afterParameters)
-  return match?.[2]?.trim() ?? ''
+  const end = afterParameters.indexOf('\n')
+  if (end < 0 || !afterParameters.slice(0, end).trimEnd().endsWith(':')) return ''
+  return /^[rR]?("""|''')([\s\S]*?)\1/.exec(afterParameters.slice(end).trimStart())?.[2]?.trim() ?? ''
 }
 
 /** The lines `name (type): what it is` under `Args:`. */
 function describedArguments(docstring: string): Map<string, string> {
-  const section = /\bArgs:\s*\n([\s\S]*?)(?:\n\s*(?:Returns|Raises|Yields|Examples?):|$)/.exec(docstring)?.[1] ?? ''
   const found = new Map<string, string>()
-  for (const [, name, text] of section.matchAll(/^\s*(\w+)\s*(?:\([^)]*\))?\s*:\s*(.+)$/gm))
-    found.set(name!, text!.trim())
+  const lines = docstring.split('\n').map((line) => line.trim())
+  const start = lines.findIndex((line) => /(^|\W)Args:$/.test(line.slice(-6)))
+  if (start < 0) return found
+  for (const [index, line] of lines.entries()) {
+    if (index <= start) continue
+    if (/^(?:Returns|Raises|Yields|Examples?):/.test(line)) break
+    const name = /^\w+/.exec(line)?.[0] ?? ''
+    const rest = line.slice(name.length).trimStart()
+    const afterType = rest.startsWith('(') ? rest.slice(rest.indexOf(')') + 1).trimStart() : rest
+    if (name === '' || !afterType.startsWith(':')) continue
+    const text = afterType.slice(1).trim() || lines[index + 1]
+    if (text) found.set(name, text)
+  }
   return found
 }

@@ -1,12 +1,25 @@
-import { type AttemptState, applyRemedy, newAttemptState, resetAfterAnswer } from './attempt-state.ts'
+import {
+  type AttemptState,
+  type Attempts,
+  afterCompaction,
+  applyRemedy,
+  newAttemptState,
+  resetAfterAnswer,
+  shareWaitedTime,
+} from './attempt-state.ts'
+import { summaryTargets } from './compaction.ts'
 import { defined } from './defined.ts'
 import type { CancelCause, Finish, Purpose, TurnEvent, Usage } from './event.ts'
-import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure } from './failure.ts'
+import { ENDING_OF_FAULT, type Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
-import type { Input } from './message.ts'
+import { type Input, summaryBody } from './message.ts'
+import type { NarrowedView } from './narrowed-view.ts'
 import type { RunError, RunSettings, StopReason } from './run.ts'
+import type { UnreadSteer } from './steer.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
 import { type CallHistory, stillRequired } from './tool-rules.ts'
+import { endNormally, endOf, endWithError, type ForcedEnd } from './turn-end.ts'
+import { addUsage } from './usage.ts'
 
 export type CallState = ToolCall & { decision?: Decision; startedBy?: number; outcome?: ToolOutcome }
 
@@ -18,6 +31,8 @@ export type Turn = {
   phase: 'going' | 'waiting' | 'ended'
   /** Accepted and not yet read by a committed answer. */
   pending: Input[]
+  /** The part of `pending` that was steered into this turn. */
+  steers: readonly UnreadSteer[]
   /** Answers of this run so far. An inherited one (after an approval) is not counted. */
   steps: number
   /** The latest answer and the state of its calls. */
@@ -25,10 +40,15 @@ export type Turn = {
   /** The tools called so far; recorded only for agents with tool rules. */
   called: readonly string[]
   /** The attempt state for each purpose: a summary has its own target in the chain. */
-  attempts: Record<Purpose, AttemptState>
+  attempts: Attempts
   /** The context is compacted before the next model call. */
   isCompacting: boolean
   compactions: number
+  /** The summary in progress, if it needs several requests. */
+  partialSummary?: { text: string; through: number }
+  narrowed?: NarrowedView
+  /** Context windows that were lowered in this turn, by target handle. */
+  windows: Readonly<Record<string, number>>
   /** Consecutive answers with a call that could not run. */
   strikes: number
   /** Tokens the provider counted for the last answer, prompt included. */
@@ -52,6 +72,7 @@ export type Action =
   | { type: 'call-model'; target: number; notBefore: number }
   | { type: 'compact'; target: number; notBefore: number }
   | { type: 'reset' }
+  | { type: 'close' }
 
 /** Worker deaths at one step after which a run is not retried. */
 export const POISON_DEATHS = 3
@@ -64,11 +85,13 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     settings,
     phase: 'going',
     pending: inputs,
+    steers: [],
     steps: 0,
     called: [],
     attempts: { answer: newAttemptState(), summary: newAttemptState() },
     isCompacting: settings.task === 'compact',
     compactions: 0,
+    windows: {},
     strikes: 0,
     usage: { promptTokens: 0, completionTokens: 0 },
     deaths: 0,
@@ -117,6 +140,7 @@ export function nextAction(turn: Turn, fence: number): Action {
   if (running.length > 0) return { type: 'run-tools', calls: running }
 
   if (turn.isCompacting) return { type: 'compact', ...nextAttempt(turn.attempts.summary) }
+  if (turn.settings.task === 'close') return { type: 'close' }
   if (turn.settings.task) return turn.compactions === 0 ? { type: 'reset' } : record([endNormally('end_turn')])
 
   const last = turn.step
@@ -154,27 +178,40 @@ export function apply(turn: Turn, event: TurnEvent): Turn {
     case 'input-accepted':
       return newTurn(event)
     case 'input-steered':
-      return { ...turn, pending: [...turn.pending, ...event.inputs] }
+      return steer(turn, event)
     case 'attempt-failed':
       return failAttempt(turn, event)
     case 'answer-received': {
       const { stepId, answerId, resultsId, finish, calls, usage } = event
+      const { contextTokens: _, ...before } = readInputs(turn, event.inputsRead)
+      // The count of a request that was cut says nothing about the whole conversation.
+      const counted = event.wasCut ? undefined : usage.promptTokens + usage.completionTokens
       return {
-        ...readInputs(turn, event.inputsRead),
+        ...before,
+        ...defined({ contextTokens: counted }),
         steps: turn.steps + 1,
         step: { stepId, answerId, resultsId, finish, calls },
         attempts: { answer: resetAfterAnswer(turn.attempts.answer, event), summary: newAttemptState() },
         called: withCalled(turn, calls),
         strikes: isStrike(turn, calls) ? turn.strikes + 1 : 0,
-        contextTokens: usage.promptTokens + usage.completionTokens,
         usage: addUsage(turn.usage, usage),
       }
     }
     case 'context-compacted': {
-      const { contextTokens: _, ...rest } = turn
-      const attempts = shareWaitedTime({ ...turn.attempts, summary: newAttemptState() }, turn.attempts.answer.waitedMs)
-      const usage = addUsage(turn.usage, event.usage)
-      return { ...rest, attempts, usage, isCompacting: false, compactions: turn.compactions + 1 }
+      const { contextTokens: _, partialSummary: __, ...rest } = turn
+      const answer = afterCompaction(turn.attempts.answer)
+      const attempts = shareWaitedTime({ answer, summary: newAttemptState() }, answer.waitedMs)
+      const compacted = { attempts, usage: addUsage(turn.usage, event.usage), isCompacting: false }
+      const narrowed = event.forTurn && { summary: summaryBody(event), hides: event.forTurn.hides }
+      return { ...rest, ...compacted, compactions: turn.compactions + 1, ...defined({ narrowed }) }
+    }
+    case 'summary-extended': {
+      const { text, through, usage } = event
+      const { answer, summary } = turn.attempts
+      const credentialId = summary.credentialId
+      const next = resetAfterAnswer(summary, defined({ credentialId }))
+      const attempts = shareWaitedTime({ answer, summary: next }, summary.waitedMs)
+      return { ...turn, attempts, partialSummary: { text, through }, usage: addUsage(turn.usage, usage) }
     }
     case 'answer-cut': {
       const { kept: _, ...answer } = turn.attempts.answer
@@ -211,11 +248,12 @@ const isStrike = (turn: Turn, calls: readonly ToolCall[]): boolean =>
 function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-failed' }>): Turn {
   const { purpose = 'answer', remedy, failure } = event
   const state = applyRemedy(turn.attempts[purpose], event)
-  const started = remedy === 'compact' ? { summary: newAttemptState() } : {}
+  const started = remedy === 'compact' ? { summary: newAttemptState(state.adjustments) } : {}
   const attempts = shareWaitedTime({ ...turn.attempts, [purpose]: state, ...started }, state.waitedMs)
   const failed = {
     ...turn,
     attempts,
+    windows: lowerWindow(turn, event),
     ...defined({ usage: event.usage ? addUsage(turn.usage, event.usage) : undefined }),
   }
   if (remedy === 'compact') return { ...failed, isCompacting: true }
@@ -225,11 +263,17 @@ function failAttempt(turn: Turn, event: Extract<TurnEvent, { type: 'attempt-fail
   return { ...failed, gaveUp: failure }
 }
 
-/** The wait budget covers the whole step: waits of the summary and of the answer count together. */
-const shareWaitedTime = ({ answer, summary }: Turn['attempts'], waitedMs: number): Turn['attempts'] => ({
-  answer: { ...answer, waitedMs },
-  summary: { ...summary, waitedMs },
-})
+/** The chain of a purpose. */
+export const targetsOf = (settings: RunSettings, purpose: Purpose = 'answer'): readonly string[] =>
+  purpose === 'summary' ? summaryTargets(settings) : settings.targets
+
+function lowerWindow(
+  { windows, settings }: Turn,
+  { purpose, target, window }: Extract<TurnEvent, { type: 'attempt-failed' }>,
+): Turn['windows'] {
+  const handle = targetsOf(settings, purpose)[target]
+  return window === undefined || handle === undefined ? windows : { ...windows, [handle]: window }
+}
 
 export const openCalls = (turn: Turn): CallState[] => (turn.step?.calls ?? []).filter((call) => !call.outcome)
 
@@ -237,47 +281,12 @@ export const isUndecided = (call: CallState): boolean => call.needsApproval && !
 
 const record = (events: TurnEvent[]): Action => ({ type: 'record', events })
 
-/** Why the turn must end as soon as its open calls have outcomes. A cancel takes precedence. */
-type ForcedEnd = 'cancelled' | 'time-limit' | 'fault' | 'worker-lost' | 'gave-up'
-
 function forcedEndOf(turn: Turn): ForcedEnd | undefined {
   if (turn.cancel) return turn.cancel.cause === 'time-limit' ? 'time-limit' : 'cancelled'
   if (turn.fault !== undefined) return 'fault'
   if (turn.deaths >= POISON_DEATHS) return 'worker-lost'
   if (turn.gaveUp) return 'gave-up'
   return undefined
-}
-
-function endOf(turn: Turn, forcedEnd: ForcedEnd): TurnEvent {
-  switch (forcedEnd) {
-    case 'cancelled':
-      return { type: 'turn-ended', v: 1, stopReason: 'cancelled' }
-    case 'time-limit':
-      return endWithError(ENDING_OF_FAULT['time-limit'])
-    case 'fault':
-      return endWithError(ENDING_OF_FAULT.internal, turn.fault)
-    case 'worker-lost':
-      return endWithError(ENDING_OF_FAULT['worker-lost'])
-    case 'gave-up':
-      return endWithError(ENDING_OF_FAILURE[turn.gaveUp!.kind], failureDetail(turn.gaveUp!))
-  }
-}
-
-const failureDetail = ({ detail, advice }: Failure): string => (advice ? `${detail} What to do: ${advice}` : detail)
-
-function endWithError({ stopReason, errorType, message }: Ending, detail?: string): TurnEvent {
-  return {
-    type: 'turn-ended',
-    v: 1,
-    stopReason,
-    error: { errorType, message, ...defined({ detail: detail || undefined }) },
-  }
-}
-
-function endNormally(stopReason: StopReason): TurnEvent {
-  if (stopReason !== 'max_tokens_exceeded') return { type: 'turn-ended', v: 1, stopReason }
-  const error: RunError = { errorType: 'llm_error', message: 'The model reached its output limit in mid-answer.' }
-  return { type: 'turn-ended', v: 1, stopReason, error }
 }
 
 /** The outcome of a call that will not run (again): refused, decided by a person, lost, or stopped by the end. */
@@ -349,8 +358,19 @@ function clearDeaths(turn: Turn): Turn {
   return isClean ? { ...turn, deaths: 0 } : turn
 }
 
-const readInputs = (turn: Turn, count: number): Turn =>
-  count === 0 ? turn : { ...turn, pending: turn.pending.slice(count) }
+function steer(turn: Turn, { inputs, otherwise }: Extract<TurnEvent, { type: 'input-steered' }>): Turn {
+  const steered = { ...turn, pending: [...turn.pending, ...inputs] }
+  if (!otherwise) return steered
+  return { ...steered, steers: [...turn.steers, { inputs, otherwise, isLate: turn.cancel !== undefined }] }
+}
+
+/** An answer reads the first pending inputs, and a steer whole or not at all. */
+function readInputs(turn: Turn, count: number): Turn {
+  if (count === 0) return turn
+  const pending = turn.pending.slice(count)
+  const steers = turn.steers.filter(({ inputs }) => inputs.some((input) => pending.includes(input)))
+  return { ...turn, pending, steers }
+}
 
 function withDecision(call: ToolCall, decisions: Decision[]): CallState {
   const decision = decisions.find((one) => one.callId === call.callId)
@@ -361,23 +381,4 @@ function withCall(turn: Turn, callId: string, change: Partial<CallState>): Turn 
   if (!turn.step) return turn
   const calls = turn.step.calls.map((call) => (call.callId === callId ? { ...call, ...change } : call))
   return { ...turn, step: { ...turn.step, calls } }
-}
-
-function addUsage(sum: Usage, more: Usage): Usage {
-  return {
-    promptTokens: sum.promptTokens + more.promptTokens,
-    completionTokens: sum.completionTokens + more.completionTokens,
-    ...addOptional('cachedTokens', sum, more),
-    ...addOptional('cacheWriteTokens', sum, more),
-    ...addOptional('reasoningTokens', sum, more),
-  }
-}
-
-function addOptional(
-  field: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens',
-  sum: Usage,
-  more: Usage,
-): Partial<Usage> {
-  if (sum[field] === undefined && more[field] === undefined) return {}
-  return { [field]: (sum[field] ?? 0) + (more[field] ?? 0) }
 }

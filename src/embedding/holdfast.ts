@@ -8,17 +8,20 @@ import { parseId, type RunId } from '../core/id.ts'
 import { type InputPart, type Message, textOf } from '../core/message.ts'
 import { Problem } from '../core/problem.ts'
 import type { Run } from '../core/run.ts'
+import type { SessionExpiry } from '../core/session-expiry.ts'
 import type { WatchEnd } from '../ports/streams.ts'
 import { blocksOf, requireBlockOf } from '../service/agents/agent-blocks.ts'
-import { deleteAgent, listAgents, requireAgent, updateAgent } from '../service/agents/agents.ts'
+import { deleteAgent, listAgents, requireAgent, updateAgent, withSessionSettings } from '../service/agents/agents.ts'
 import { type CreateAgentRequest, createAgent } from '../service/agents/create-agent.ts'
 import { answerApproval } from '../service/approvals/answer-approval.ts'
 import { listApprovals, type PendingApproval } from '../service/approvals/approvals.ts'
 import { createConversation, listConversations, requireConversation } from '../service/conversations/conversations.ts'
+import { leaveConversation } from '../service/conversations/sessions.ts'
 import { updateBlock } from '../service/memory/blocks.ts'
 import { acceptCallback } from '../service/messages/callbacks.ts'
+import { waitForAnswer } from '../service/messages/joined-turn.ts'
 import { listMessages } from '../service/messages/messages.ts'
-import { type SendOptions, sendMessage } from '../service/messages/send-message.ts'
+import { type SendOptions, type SendResult, sendMessage } from '../service/messages/send-message.ts'
 import { cancelRun, listRuns, type RunDetails, showRun } from '../service/runs/runs.ts'
 import { waitForRun, watchRun } from '../service/runs/watch-run.ts'
 import type { ServiceContext } from '../service/service-context.ts'
@@ -36,8 +39,11 @@ type SendRequest = Pick<
   text?: string
   /** Text and images, in place of `text`. */
   content?: InputPart[]
-  /** What happens while a turn runs in the conversation. Default: `enqueue`. */
-  policy?: AdmissionPolicy
+  /**
+   * What happens while a turn runs in the conversation: wait for it (`queue`), join it (`steer`), cancel it and go next
+   * (`interrupt`), or be refused (`reject`). Default: `whenBusy` of the agent, or `queue`.
+   */
+  whenBusy?: AdmissionPolicy
   /** Idempotency key: a second message with the same key in the same conversation attaches to the first run. */
   otid?: string
   /** URL that is called when the run is over (a webhook), retried with backoff for hours. */
@@ -45,12 +51,22 @@ type SendRequest = Pick<
 }
 
 /** `opened`: a new run. `steered`: the message entered the running one. `repeated`: it was accepted before. */
-export type SentMessage = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
+export type SentMessage = SendResult
 
 /** `text` is what the model said in this run. A run that waits for approval or failed says so in `run`. */
 export type Reply = { run: Run; text: string; messages: Message[] }
 
-type UpdateAgent = { name?: string; system?: string; model?: string; fallback?: string[]; tools?: string[] }
+type UpdateAgent = {
+  name?: string
+  system?: string
+  model?: string
+  fallback?: string[]
+  tools?: string[]
+  /** null: the default of each request. */
+  whenBusy?: AdmissionPolicy | null
+  /** When sessions end by themselves. null: never. */
+  sessionExpiry?: SessionExpiry | null
+}
 
 type RunQuery = { agent?: AgentRef; limit?: number }
 
@@ -69,7 +85,8 @@ export type Holdfast = {
     delete(agent: AgentRef): Promise<void>
   }
   conversations: {
-    create(agent: AgentRef): Promise<Conversation>
+    /** `leaves`: a conversation that its user leaves for the new one. Its processes end. */
+    create(agent: AgentRef, options?: { leaves?: string | Conversation }): Promise<Conversation>
     /** The default conversation if no id is given. */
     get(agent: AgentRef, id?: string): Promise<Conversation>
     list(agent: AgentRef): Promise<Conversation[]>
@@ -118,15 +135,17 @@ export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Hold
     typeof agent === 'string' ? requireAgent(agent, context) : agent
 
   async function send(request: SendRequest): Promise<SentMessage> {
-    const { agent: ref, conversation: conversationRef, text, content, callback, ...options } = request
+    const { agent: ref, conversation: conversationRef, text, content, callback, whenBusy, ...options } = request
     const agent = await agentOf(ref)
     const conversation =
       typeof conversationRef === 'object' ? conversationRef : await requireConversation(agent, conversationRef, context)
     return sendMessage(
       {
         ...options,
+        ...defined({ policy: whenBusy }),
         agent,
         conversationId: conversation.id,
+        conversation,
         content: content ?? [{ type: 'text', text: text ?? '' }],
         ...defined({ callback: callback === undefined ? undefined : acceptCallback(callback, context) }),
       },
@@ -139,20 +158,29 @@ export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Hold
       create: (request) => createAgent(request, context),
       get: (idOrName) => requireAgent(idOrName, context),
       list: () => listAgents(context),
-      update: async (agent, change) => updateAgent({ agent: await agentOf(agent), ...change }, context),
+      update: async (agent, { whenBusy, sessionExpiry, ...change }) =>
+        updateAgent(
+          { agent: await agentOf(agent), ...change, settings: withSessionSettings({ whenBusy, sessionExpiry }) },
+          context,
+        ),
       delete: async (agent) => deleteAgent(await agentOf(agent), context, AbortSignal.timeout(DELETE_TIMEOUT_MS)),
     },
     conversations: {
-      create: async (agent) => createConversation(await agentOf(agent), context),
+      async create(ref, { leaves } = {}) {
+        const agent = await agentOf(ref)
+        const left = typeof leaves === 'string' ? await requireConversation(agent, leaves, context) : leaves
+        const created = await createConversation(agent, context)
+        if (left) await leaveConversation({ agent, conversationId: left.id }, context)
+        return created
+      },
       get: async (agent, id) => requireConversation(await agentOf(agent), id, context),
       list: async (agent) => listConversations(await agentOf(agent), context),
     },
     messages: {
       send,
       async ask(request, { signal } = {}) {
-        const { runId } = await send(request)
-        const run = await waitForRun(runId, context, signal)
-        const { messages } = await showRun(runId, context)
+        const run = await waitForAnswer(await send(request), context, signal)
+        const { messages } = await showRun(run.id, context)
         return { run, text: repliedText(messages), messages }
       },
       async list(agent, { conversation, limit = PAGE } = {}) {

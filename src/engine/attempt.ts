@@ -4,8 +4,10 @@ import type { AttemptState } from '../core/attempt-state.ts'
 import { defined } from '../core/defined.ts'
 import { errorText } from '../core/error-text.ts'
 import type { Failure, FailureKind } from '../core/failure.ts'
-import type { OrganizationId } from '../core/id.ts'
-import { parseTarget, type Target } from '../core/target.ts'
+import { DEFAULT_ORGANIZATION } from '../core/id.ts'
+import { adjustmentsOf, NOTE_KINDS, notesInForce } from '../core/model-note.ts'
+import type { RequestAdjustments } from '../core/request-adjustments.ts'
+import { type ModelNotes, type NoteKind, parseTarget, type Target } from '../core/target.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ModelNoteStore } from '../ports/credential-store.ts'
 import type { CredentialChoice, Credentials } from '../ports/credentials.ts'
@@ -15,7 +17,6 @@ export type AttemptDeps = {
   models: Models
   credentials: Credentials
   modelNotes: Pick<ModelNoteStore, 'get'>
-  organizationId: OrganizationId
   clock: Clock
   /** Aborted on cancel, shutdown and loss of the lease. */
   signal: AbortSignal
@@ -30,8 +31,10 @@ export type ResolvedTarget = {
   provider: ModelProvider
   choice: Extract<CredentialChoice, { type: 'granted' | 'none' }>
   facts: ModelFacts
-  /** Learned from an earlier failure of this model. */
-  textOnlyResults: boolean
+  /** Learned from earlier failures of this model, or of this credential at it. */
+  notes: ModelNotes
+  /** Of the remedies of this step and of the notes. */
+  adjustments: RequestAdjustments
 }
 
 /** Finds the provider and credential for a target; or why there is none. */
@@ -75,15 +78,41 @@ export async function resolveTarget(
           detail: `the API key of ${target.provider} is missing, so no request was sent`,
           ...defined({ advice: provider.endpoint.keyAdvice }),
         }
-      const notes = provider.endpoint ? await readModelNotes(target, deps) : {}
-      const facts = { ...provider.factsOf?.(target.model), ...defined({ window: notes.window || undefined }) }
-      return { handle, target, provider, choice, facts, textOnlyResults: notes.textOnlyResults ?? false }
+      const credentialId = choice.type === 'granted' ? choice.grant.credentialId : undefined
+      const known = { adjustments: state.adjustments, ...defined({ credentialId }) }
+      return { handle, target, provider, choice, ...(await readFacts({ target, provider }, known, deps)) }
     }
   }
 }
 
-const readModelNotes = ({ provider, model }: Target, { modelNotes, organizationId }: AttemptDeps) =>
-  modelNotes.get(organizationId, provider, model)
+type FactsDeps = Pick<AttemptDeps, 'modelNotes' | 'clock'>
+type FactsState = Pick<AttemptState, 'adjustments' | 'credentialId'>
+
+/** What is known about a model: the provider's facts, and what earlier failures taught. */
+async function readFacts(
+  { target, provider }: { target: Target; provider: ModelProvider },
+  state: FactsState,
+  { modelNotes, clock }: FactsDeps,
+): Promise<Pick<ResolvedTarget, 'facts' | 'notes' | 'adjustments'>> {
+  // Like the credentials they may be about, notes belong to the server.
+  const stored = provider.endpoint ? await modelNotes.get(DEFAULT_ORGANIZATION, target.provider, target.model) : []
+  const { credentialId } = state
+  const notes = notesInForce(stored, { at: clock.now(), ...defined({ credentialId }) })
+  const adjustments = { ...adjustmentsOf(notes), ...state.adjustments }
+  const known = provider.factsOf?.(target.model, adjustments)
+  return { facts: { ...known, ...defined({ window: notes.window || undefined }) }, notes, adjustments }
+}
+
+/** The known context window of a target that is not asked now; undefined if it is unknown. */
+export async function knownWindow(
+  handle: string,
+  state: FactsState,
+  { models, ...deps }: FactsDeps & Pick<AttemptDeps, 'models'>,
+): Promise<number | undefined> {
+  const target = parseTarget(handle)
+  const provider = target && models.find(target.provider)
+  return provider ? (await readFacts({ target, provider }, state, deps)).facts.window : undefined
+}
 
 /** Performs the external effect of the last remedy. Repeating it after a restart is harmless. */
 async function performRemedy(
@@ -124,10 +153,7 @@ export async function askModel(
   { deps, onPart }: { deps: AttemptDeps; onPart(part: Part): void },
 ): Promise<Draft> {
   const draft = newDraft()
-  const { provider, target, choice } = resolved
-  const adjustments = resolved.textOnlyResults
-    ? { ...state.adjustments, textOnlyResults: true as const }
-    : state.adjustments
+  const { provider, target, choice, adjustments } = resolved
   const request: ModelRequest = {
     model: target.model,
     ...question,
@@ -147,6 +173,12 @@ export async function askModel(
   if (draft.failure && REFUSES_SECRET.has(draft.failure.kind) && choice.type === 'granted')
     deps.refusedSecrets.set(choice.grant.credentialId, choice.grant.secret)
   return draft
+}
+
+/** The notes that an event names, if any. */
+export function appliedNotes({ notes }: ResolvedTarget): NoteKind[] | undefined {
+  const kinds = NOTE_KINDS.filter((kind) => notes[kind] !== undefined)
+  return kinds.length > 0 ? kinds : undefined
 }
 
 /** The lower of two limits, either of which may be absent. */

@@ -7,16 +7,19 @@ import type { Failure } from '../core/failure.ts'
 import { toModelHistory } from '../core/history.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../core/id.ts'
 import { type InputBody, inputBody, type MessageBody } from '../core/message.ts'
-import type { ModelNotes } from '../core/target.ts'
-import { allowedTools, constraintRefusal, mustCall } from '../core/tool-rules.ts'
+import { notesFrom } from '../core/model-note.ts'
+import { narrow } from '../core/narrowed-view.ts'
+import type { ToolCall } from '../core/tool-call.ts'
+import { allowedTools, argumentsSetBy, constraintRefusal, mustCall } from '../core/tool-rules.ts'
 import { callHistoryOf, requiredNow, type Turn } from '../core/turn.ts'
 import type { ToolSpec } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { RunStream } from '../ports/streams.ts'
-import { type AttemptDeps, askModel, type ResolvedTarget, resolveTarget } from './attempt.ts'
+import { type AttemptDeps, appliedNotes, askModel, type ResolvedTarget, resolveTarget } from './attempt.ts'
+import { type CallStream, newCallStream } from './call-stream.ts'
 import { type AttemptFailed, failAttempt } from './fail-attempt.ts'
 import type { Journal } from './journal.ts'
-import { checkOverflow } from './overflow.ts'
+import { makeRoom, type SentSize, windowIn } from './overflow.ts'
 import { resolveCalls } from './resolve-calls.ts'
 import type { StopCause } from './stop.ts'
 import type { TurnPrompt } from './turn-prompt.ts'
@@ -37,15 +40,59 @@ export type ModelCaller = AttemptDeps & {
  * keep.
  */
 export async function callModel(notBefore: number, journal: Journal, caller: ModelCaller): Promise<TurnEvent[]> {
-  const { clock, signal, stream } = caller
+  const { clock, signal } = caller
   if (notBefore > clock.now()) await clock.sleep(notBefore - clock.now(), signal)
   const request = newAnswerRequest(journal.turn, caller)
   const attempt = signal.aborted ? undefined : await makeAttempt(request, journal)
-  const streamedTo = request.isStreamed ? await stream.settle() : 0
-  const answer: AttemptedAnswer = { ...request, streamedTo, draft: attempt?.draft }
   const isStopped = signal.aborted && !attempt?.draft?.finish
+  if (attempt?.draft && !attempt.failure && !isStopped) {
+    const settled = settleCalls(resolvedCalls(attempt.draft, request), request)
+    return answerEvents({ ...attempt, calls: settled.calls }, await settleStream(settled.request, attempt.draft))
+  }
+  const answer = await settleStream(request, attempt?.draft)
   if (!attempt || isStopped) return eventsAfterStop(answer)
-  return attempt.failure ? eventsAfterFailure(attempt.failure, attempt, answer) : answerEvents(attempt, answer)
+  return attempt.failure ? eventsAfterFailure(attempt.failure, attempt, answer) : []
+}
+
+const settleStream = async (request: ModelAnswerRequest, draft: Draft | undefined): Promise<AttemptedAnswer> => ({
+  ...request,
+  streamedTo: request.isStreamed ? await request.caller.stream.settle() : 0,
+  draft,
+})
+
+function resolvedCalls(draft: Draft, { turn, caller }: ModelAnswerRequest): ToolCall[] {
+  return resolveCalls(draft.calls, {
+    ...caller.resolve,
+    ...constraintOf(turn, caller),
+    isStrict: turn.settings.modelSettings?.strictTools ?? false,
+    newCallId: () => newCallId(caller),
+  })
+}
+
+const newCallId = ({ randomness }: ModelCaller) => `call-${randomness.uuid()}`
+
+/** Completes the streamed calls. If the stream holds others than will be stored, the answer begins again in the stream. */
+function settleCalls(
+  calls: ToolCall[],
+  request: ModelAnswerRequest,
+): { calls: ToolCall[]; request: ModelAnswerRequest } {
+  const { callStream, caller } = request
+  const rest = callStream.restOf(calls)
+  if (rest !== 'differs') {
+    caller.stream.write(rest, 0)
+    return { calls, request }
+  }
+  return {
+    calls: calls.map((call) => (callStream.isStreamed(call.callId) ? { ...call, callId: newCallId(caller) } : call)),
+    request: startAgain(request, 'calls-rewritten'),
+  }
+}
+
+/** Resets what was streamed of the answer; with its event it is streamed whole, under a new id. */
+function startAgain(request: ModelAnswerRequest, reason: string): ModelAnswerRequest {
+  const { answerId, caller } = request
+  caller.stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
+  return { ...request, answerId: newAnswerId(caller), isStreamed: false }
 }
 
 /** The request for an answer, or for the rest of one. */
@@ -55,6 +102,7 @@ type ModelAnswerRequest = {
   answerId: MessageId
   /** Whether the text is streamed to subscribers as it arrives. */
   isStreamed: boolean
+  callStream: CallStream
   caller: ModelCaller
 }
 
@@ -66,10 +114,14 @@ type AttemptedAnswer = ModelAnswerRequest & {
 
 function newAnswerRequest(turn: Turn, caller: ModelCaller): ModelAnswerRequest {
   const state = turn.attempts.answer
-  const answerId: MessageId = state.kept?.answerId ?? `message-${caller.randomness.uuid()}`
+  const answerId: MessageId = state.kept?.answerId ?? newAnswerId(caller)
   // A continuation is streamed only when complete: if it fails, a reset would also remove the kept text.
-  return { turn, state, answerId, isStreamed: turn.settings.streamTokens && !state.kept, caller }
+  const isStreamed = turn.settings.streamTokens && !state.kept
+  const callStream = newCallStream({ answerId, settings: turn.settings, ...caller.resolve })
+  return { turn, state, answerId, isStreamed, callStream, caller }
 }
+
+const newAnswerId = ({ randomness }: ModelCaller): MessageId => `message-${randomness.uuid()}`
 
 /** On cancel, text that subscribers have read stays in the history; without token streaming they have read none. */
 function eventsAfterStop(answer: AttemptedAnswer): TurnEvent[] {
@@ -78,7 +130,9 @@ function eventsAfterStop(answer: AttemptedAnswer): TurnEvent[] {
   const cut = wasRead && cause === 'cancel' ? cutAnswer(answer) : []
   // On shutdown write no reset: the next worker finds the partial text and resets it.
   if (cut.length === 0 && cause !== 'leaving') resetStream(answer, 'cancelled')
-  return cut
+  // The text is kept and the calls are not: a reset cannot tell them apart.
+  if (cut.length === 0 || !answer.callStream.hasStreamed()) return cut
+  return cutAnswer({ ...answer, ...startAgain(answer, 'cancelled'), streamedTo: 0 })
 }
 
 function eventsAfterFailure(failure: Failure, attempt: Attempt, answer: AttemptedAnswer): TurnEvent[] {
@@ -101,14 +155,15 @@ const isAtOwnLimit = ({ turn, state }: AttemptedAnswer): boolean => {
   return limit !== undefined && (state.outputCap ?? limit) >= limit
 }
 
-function answerEvents({ draft, resolved }: Attempt, answer: AttemptedAnswer): TurnEvent[] {
+function answerEvents({ draft, resolved, wasCut, calls = [] }: Attempt, answer: AttemptedAnswer): TurnEvent[] {
   if (!draft) return []
   const { turn, state, caller } = answer
-  const { randomness, resolve } = caller
-  const newCallId = () => `call-${randomness.uuid()}` as const
-  const calls = resolveCalls(draft.calls, { ...resolve, ...constraintOf(turn, caller), newCallId })
+  const { randomness } = caller
   const choice = resolved?.choice
-  const notes = learnedNotes(state)
+  const granted = choice?.type === 'granted' ? choice.grant : undefined
+  const isOwnRefusal = !granted || state.adjustedFor === granted.credentialId
+  const window = turn.windows[turn.settings.targets[state.target] ?? '']
+  const notes = notesFrom(state.adjustments, { isOwnRefusal, ...defined({ window }) })
   return [
     {
       type: 'answer-received',
@@ -120,10 +175,12 @@ function answerEvents({ draft, resolved }: Attempt, answer: AttemptedAnswer): Tu
       usage: draft.usage,
       ...answerOrigin(answer),
       ...defined({
-        credentialId: choice?.type === 'granted' ? choice.grant.credentialId : undefined,
+        credentialId: granted ? granted.credentialId : undefined,
         clearsCooldown: choice?.type === 'granted' && choice.hasCooldown ? (true as const) : undefined,
         notes,
+        notesApplied: resolved && appliedNotes(resolved),
         settingsLeftOut: draft.settingsLeftOut,
+        wasCut,
       }),
     },
   ]
@@ -157,7 +214,8 @@ const answerOrigin = ({ answerId, state, turn, streamedTo }: AttemptedAnswer) =>
   ...defined({ isRest: state.kept ? (true as const) : undefined }),
 })
 
-const wasStreamed = ({ isStreamed, draft }: AttemptedAnswer): boolean => isStreamed && (draft?.content.length ?? 0) > 0
+const wasStreamed = ({ isStreamed, draft, callStream }: AttemptedAnswer): boolean =>
+  isStreamed && ((draft?.content.length ?? 0) > 0 || callStream.hasStreamed())
 
 /** Tells subscribers to discard the partial text of a failed attempt. */
 function resetStream(answer: AttemptedAnswer, reason: string): void {
@@ -165,38 +223,53 @@ function resetStream(answer: AttemptedAnswer, reason: string): void {
   if (wasStreamed(answer)) caller.stream.write([{ message_type: 'message_reset', id: answerId, reason }], 0)
 }
 
-type Attempt = { draft?: Draft; resolved?: ResolvedTarget; failure?: Failure; canCompact: boolean }
+type Attempt = {
+  draft?: Draft
+  resolved?: ResolvedTarget
+  failure?: Failure
+  /** The calls of a usable answer. */
+  calls?: ToolCall[]
+  canCompact: boolean
+  /** Absent: no request was sent. */
+  size?: SentSize
+  wasCut?: true
+}
 
 /** Undefined: the turn was stopped before the request was sent. */
 async function makeAttempt(request: ModelAnswerRequest, journal: Journal): Promise<Attempt | undefined> {
-  const { turn, state, answerId, isStreamed, caller } = request
-  const resolved = await resolveTarget(turn.settings.targets[state.target] ?? '', state, caller)
-  const history = await journal.history()
+  const { turn, state, isStreamed, caller } = request
+  const handle = turn.settings.targets[state.target] ?? ''
+  const resolved = await resolveTarget(handle, state, caller)
+  const history = narrow(await journal.history(), turn.narrowed, { bodyOf: (body) => body, wrap: (body) => body })
   await journal.requireLease()
   // Reading may take a while: a turn that was cancelled or lost meanwhile must not call the model.
   if (caller.signal.aborted) return undefined
-  const messages = toModelHistory([
-    ...history,
-    ...turn.pending.map(inputBody),
-    ...extraPrompt(state),
-    ...reminder(turn),
-  ])
+  const prompts = [...extraPrompt(state), ...reminder(turn)]
+  const messages = toModelHistory([...history, ...turn.pending.map(inputBody), ...prompts])
   const settings = turn.settings.modelSettings
   const question = { system: caller.prompt.text, messages, ...offeredTools(turn, caller), ...defined({ settings }) }
-  const room = checkOverflow(question, { turn, window: windowOf(state, resolved) })
-  if (!('target' in resolved)) return { failure: resolved, canCompact: room.canCompact }
-  if (room.overflow) return { resolved, failure: room.overflow, canCompact: room.canCompact }
+  if (!('target' in resolved)) return { failure: resolved, canCompact: false }
+  const room = makeRoom(question, {
+    turn,
+    window: windowIn(turn, handle, resolved.facts.window),
+    prompts: prompts.length,
+  })
+  const { content, canCompact, size } = room
+  if (room.overflow) return { resolved, failure: room.overflow, canCompact }
   const onPart = (part: Part) => {
-    const delta = isStreamed ? deltaChunk(answerId, part) : undefined
+    const delta = isStreamed ? deltaChunk(request, part) : undefined
     if (delta) caller.stream.write([delta], 0)
   }
-  const draft = await askModel(question, { resolved, state }, { deps: caller, onPart })
+  const draft = await askModel(content, { resolved, state }, { deps: caller, onPart })
   const failure = state.kept && hasNothingToAdd(draft) ? undefined : answerFailure(draft)
-  return { draft, resolved, ...defined({ failure }), canCompact: room.canCompact }
+  return {
+    draft,
+    resolved,
+    ...defined({ failure, wasCut: content === question ? undefined : (true as const) }),
+    canCompact,
+    size,
+  }
 }
-
-const windowOf = (state: AttemptState, resolved: ResolvedTarget | Failure): number | undefined =>
-  state.window ?? ('target' in resolved ? resolved.facts.window : undefined)
 
 /** Asked to continue, the model added nothing: the text was complete. */
 const hasNothingToAdd = (draft: Draft): boolean =>
@@ -228,13 +301,15 @@ function offeredTools(turn: Turn, { tools, resolve }: ModelCaller): { tools: rea
 }
 
 /** Checks the calls of one answer in order; the outputs of earlier calls are not known yet. */
-function constraintOf(turn: Turn, { resolve }: ModelCaller): Pick<typeof resolve, 'constraint'> {
+function constraintOf(turn: Turn, { resolve }: ModelCaller): Pick<typeof resolve, 'constraint' | 'setArguments'> {
   const rules = turn.settings.toolRules
   if (!rules) return {}
   const called = callHistoryOf(turn)
+  const after = (before: readonly string[]) => (before.length === 0 ? called : { tools: [...called.tools, ...before] })
   return {
+    setArguments: (tool, before) => argumentsSetBy(rules, tool, after(before)),
     constraint(tool, before) {
-      const now = before.length === 0 ? called : { tools: [...called.tools, ...before] }
+      const now = after(before)
       const allowed = allowedTools(resolve.allowed, rules, now)
       return allowed.includes(tool) ? undefined : constraintRefusal(tool, allowed)
     },
@@ -247,7 +322,7 @@ const ANSWER_NOW_PROMPT =
   'Your last answer had no text and called no tool. Answer the conversation above now, or call the tool you need.'
 
 function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: ModelAnswerRequest): AttemptFailed {
-  const { resolved, canCompact, draft } = attempt
+  const { resolved, canCompact, draft, size } = attempt
   return failAttempt(
     {
       failure,
@@ -255,21 +330,16 @@ function failedAttempt(failure: Failure, attempt: Attempt, { turn, caller }: Mod
       state: turn.attempts.answer,
       targets: turn.settings.targets,
       canCompact,
-      ...defined({ resolved, usage: draft ? draft.usage : undefined }),
+      ...defined({ resolved, size, usage: draft?.usage, settingsLeftOut: draft?.settingsLeftOut }),
     },
     turn,
     caller,
   )
 }
 
-/** Adjustments that led to an answer are stored, and later turns apply them from the start. */
-function learnedNotes({ adjustments, window }: AttemptState): ModelNotes | undefined {
-  if (!adjustments.textOnlyResults && window === undefined) return undefined
-  return defined({ textOnlyResults: adjustments.textOnlyResults ? (true as const) : undefined, window })
-}
-
-function deltaChunk(id: MessageId, part: Part): Chunk | undefined {
+function deltaChunk({ answerId: id, callStream }: ModelAnswerRequest, part: Part): Chunk | undefined {
+  const call = callStream.take(part)
   if (part.type === 'text-delta') return { message_type: 'assistant_message', id, content: part.text }
   if (part.type === 'reasoning-delta') return { message_type: 'reasoning_message', id, reasoning: part.text }
-  return undefined
+  return call
 }

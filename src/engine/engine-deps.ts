@@ -1,4 +1,5 @@
 import type { ConversationId } from '../core/id.ts'
+import type { Activity } from '../ports/activity.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Credentials } from '../ports/credentials.ts'
 import type { Digest } from '../ports/digest.ts'
@@ -25,6 +26,8 @@ export type EngineDeps = {
   clock: Clock
   randomness: Randomness
   digest: Digest
+  /** Absent where no watchdog runs. */
+  activity?: Activity
   /** Logs a fault that no caller can receive. `where` names the activity. */
   report(fault: unknown, where: string): void
 }

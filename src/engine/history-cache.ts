@@ -36,7 +36,8 @@ export function acquireHistory(
   { historyCache }: { historyCache: HistoryCache },
 ): AcquiredHistory {
   const { agent, conversation } = openedPrompt ?? {}
-  const signature = [run.organizationId, agent?.id, agent?.updatedAt, ...targets].join('\n')
+  // Model settings, such as the reasoning effort, are not part of it: a turn that changes them finds its history cached.
+  const signature = JSON.stringify([run.organizationId, agent?.id, agent?.tools, targets])
   const keyAt = (position: number): CacheKey => ({ signature, sequence: `${conversation?.contextStart}.${position}` })
   const start = conversation?.nextPosition ?? 0
   const held = conversation && historyCache.acquire(conversation.id, keyAt(start))

@@ -110,7 +110,7 @@ export function openJournal(options: JournalOptions): Journal {
 
   function updateHistory({ event, changes }: ProjectedEvent) {
     // The context has changed; it is read again when needed.
-    if (event.type === 'context-compacted') cached.invalidate()
+    if (event.type === 'context-compacted' && !event.forTurn) cached.invalidate()
     for (const change of changes) if (change.type === 'add-message') cached.append(change.message.body)
   }
 }

@@ -91,12 +91,15 @@ async function loadTurnTools(
   return { registry, allowed, specs }
 }
 
+/** Also where a reset cleared the lists: positions go on. */
+const NEWEST = { limit: 1, take: 'newest', cleared: 'too' } as const
+
 function newTurnMessages({ run, deps, retry }: TurnScope): TurnMessages {
   const { messages } = deps.store
   return {
     context: (id) => retry(() => messages.context(id)),
     async newest(id) {
-      const page = await retry(() => messages.list(run.organizationId, id, { limit: 1, take: 'newest' }))
+      const page = await retry(() => messages.list(run.organizationId, id, NEWEST))
       return page.at(-1)
     },
   }
@@ -109,7 +112,6 @@ function newModelCaller(
   const { store, models, credentials, clock, randomness, digest } = deps
   return {
     runId: run.id,
-    organizationId: run.organizationId,
     models,
     refusedSecrets: new Map(),
     modelNotes: { get: (...target) => retry(() => store.modelNotes.get(...target)) },

@@ -1,5 +1,6 @@
 import type { RawCall } from '../core/answer.ts'
-import { canonicalJson, type Json } from '../core/json.ts'
+import { canonicalJson, type Json, type JsonObject } from '../core/json.ts'
+import { withoutOptionalNulls } from '../core/optional-nulls.ts'
 import type { ToolCall } from '../core/tool-call.ts'
 import type { Digest } from '../ports/digest.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
@@ -10,8 +11,12 @@ type ResolveCallsOptions = {
   allowed: readonly string[]
   digest: Digest
   newCallId: () => string
+  /** The tools were strict: null stands for an optional property that is left out. */
+  isStrict?: boolean
   /** Why the tool rules forbid a tool after these calls of the same answer; absent without tool rules. */
   constraint?(tool: string, before: readonly string[]): string | undefined
+  /** The arguments that the tool rules set for this call; they replace those of the model. */
+  setArguments?(tool: string, before: readonly string[]): JsonObject | undefined
 }
 
 /**
@@ -33,14 +38,17 @@ export function resolveCalls(raw: readonly RawCall[], options: ResolveCallsOptio
 
 /** Some servers send a call twice, or start it twice: calls with the same id, tool and arguments are one call. */
 function withoutDuplicates(raw: readonly RawCall[]): RawCall[] {
-  const isDuplicate = (one: RawCall, other: RawCall) =>
-    one.callId !== '' &&
-    one.callId === other.callId &&
-    one.tool === other.tool &&
-    (one.json === '' || one.json === other.json)
+  const keyOf = ({ callId, tool }: RawCall) => JSON.stringify([callId, tool])
+  const lastOf = new Map(raw.map((call, index) => [keyOf(call), index]))
+  const earlier = new Map<string, Set<string>>()
   return raw.filter((call, index) => {
-    const isStartedAgain = call.json === '' && raw.slice(index + 1).some((later) => isDuplicate(call, later))
-    return !isStartedAgain && !raw.slice(0, index).some((earlier) => isDuplicate(call, earlier) && earlier.json !== '')
+    if (call.callId === '') return true
+    const key = keyOf(call)
+    const inputs = earlier.get(key)
+    if (call.json === '') return lastOf.get(key) === index && !inputs
+    if (inputs?.has(call.json)) return false
+    earlier.set(key, (inputs ?? new Set()).add(call.json))
+    return true
   })
 }
 
@@ -49,8 +57,10 @@ export const callDigest = (digest: Digest, tool: string, input: Json): string =>
 
 function resolveCall(raw: RawCall, options: ResolveCallsOptions & { before: readonly string[] }): ToolCall {
   const { tools, allowed, digest, constraint, before } = options
-  const input = parseInput(raw.json)
   const tool = allowed.includes(raw.tool) ? tools.find(raw.tool) : undefined
+  const sent = parseInput(raw.json)
+  const read = options.isStrict && tool && sent !== undefined ? withoutOptionalNulls(sent, tool.inputSchema) : sent
+  const input = withArguments(read, options.setArguments?.(raw.tool, before))
   const base = { callId: raw.callId, tool: raw.tool, input: input ?? {} }
   const refusal = callRefusal(raw, { input, tool, tools, allowed }) ?? constraint?.(raw.tool, before)
   if (!tool || refusal !== undefined) {
@@ -76,6 +86,11 @@ function callRefusal(
     return `The arguments of ${raw.tool} are not valid JSON. Send them again as one JSON object. Received: ${raw.json.slice(0, 200)}`
   const fault = found.tools.inputFault(found.tool, found.input)
   return fault === undefined ? undefined : `Invalid arguments for ${raw.tool}: ${fault}`
+}
+
+function withArguments(input: Json | undefined, set: JsonObject | undefined): Json | undefined {
+  const isObject = input !== null && typeof input === 'object' && !Array.isArray(input)
+  return set && isObject ? { ...input, ...set } : input
 }
 
 /** Models send an empty text for a tool without parameters. */

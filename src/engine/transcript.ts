@@ -1,5 +1,6 @@
 import type { PositionedMessage } from '../core/compaction.ts'
-import { type MessageBody, textOf } from '../core/message.ts'
+import { cutText } from '../core/cut-text.ts'
+import { type InputPart, textOf } from '../core/message.ts'
 
 /** Text before the summary, for the model that continues. */
 export const PREFACE =
@@ -10,43 +11,29 @@ Write in the past tense about what was done, and keep apart what is still to be 
 goal; what the person wants and does not want; what was done, with which tool and what came of it; where things stand; open questions; decisions and their reasons; names, files, numbers and identifiers that will be needed.
 Quote what must be exact. Do not answer the conversation, do not call tools, add nothing that is not in it.`
 
-/** Characters kept from the beginning and the end of a long text. */
-const HEAD = 4_000
-const TAIL = 1_500
-const MAX_CLIPPED = HEAD + TAIL
-
-/** The messages as text, each clipped so that a long one does not crowd out the rest. */
-export function transcriptOf(messages: readonly PositionedMessage[]): string {
-  return messages
-    .map(({ body }) => transcriptEntry(body))
-    .filter(Boolean)
-    .join('\n\n')
-}
-
-function transcriptEntry(body: MessageBody): string {
+/** One message as text; longer texts in it are cut to `clip` characters. Empty if there is nothing to say. */
+export function transcriptEntry({ body }: PositionedMessage, clip: number): string {
+  const cut = (text: string) => cutText(text, clip)
   switch (body.role) {
     case 'user':
     case 'system':
-      return `${body.role === 'user' ? 'Person' : 'System'}: ${clip(textOf(body.content))}${describeImages(body.content)}`
+      return `${body.role === 'user' ? 'Person' : 'System'}: ${cut(textOf(body.content))}${describeImages(body.content)}`
     case 'assistant': {
-      const calls = body.calls.map((call) => `\n[calls ${call.tool} with ${clip(JSON.stringify(call.input))}]`)
-      return `Assistant: ${clip(textOf(body.content))}${calls.join('')}`
+      const calls = body.calls.map((call) => `\n[calls ${call.tool} with ${cut(JSON.stringify(call.input))}]`)
+      return `Assistant: ${cut(textOf(body.content))}${calls.join('')}`
     }
     case 'tool':
-      return body.outcomes.map(({ status, output }) => `Result (${status}): ${clip(output)}`).join('\n')
+      return body.outcomes.map(({ status, output }) => `Result (${status}): ${cut(output)}`).join('\n')
     case 'summary':
-      return `Summary of what came before: ${body.text}`
+      return earlierSummary(body.text)
     case 'approval':
       return ''
   }
 }
 
-const describeImages = (content: readonly { type: string }[]): string => {
+export const earlierSummary = (text: string): string => `Summary of what came before: ${text}`
+
+const describeImages = (content: readonly InputPart[]): string => {
   const count = content.filter(({ type }) => type === 'image').length
   return count === 0 ? '' : ` [${count === 1 ? 'an image' : `${count} images`}]`
-}
-
-function clip(text: string): string {
-  if (text.length <= MAX_CLIPPED) return text
-  return `${text.slice(0, HEAD)} […${text.length - MAX_CLIPPED} characters left out…] ${text.slice(-TAIL)}`
 }

@@ -110,6 +110,7 @@ async function drive(opened: OpenedTurn, { claim, stop, deps }: DriveOptions): P
         if (!(await endIfCancelled(journal, stop))) return
         continue
       }
+      deps.activity?.note(`${action.type} of ${run.id}`)
       try {
         for await (const batch of perform(action, turn)) await commit(journal, batch)
       } catch (fault) {
@@ -175,7 +176,12 @@ async function* perform(action: Action, { opened, stop, deps, inFlight }: Perfor
         await opened.messages.context(run.conversationId),
         await opened.messages.newest(run.conversationId),
         opened.caller,
+        journal.turn.settings,
       )
+      return
+    case 'close':
+      await deps.endProcesses(run.conversationId)
+      yield { facts: [], intents: [{ type: 'turn-ended', v: 1, stopReason: 'end_turn' }] }
       return
     case 'run-tools': {
       for (const call of action.calls)

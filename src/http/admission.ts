@@ -66,7 +66,7 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
   /** Returns a promise only if the key has to be looked up, which is rare. */
   function decide(request: FastifyRequest): AdmissionDecision | Promise<AdmissionDecision> {
     const { host, origin, authorization } = request.headers
-    if (!isAllowedOrigin({ host, origin }, { isLocal }))
+    if (!isAllowedOrigin({ host, origin }, { isLocal, corsOrigins: context.corsOrigins }))
       return { type: 'refuse', status: 403, detail: originRefusal({ host, origin }), who: {} }
     if (operationOf(request)?.scope === 'open') return { type: 'enter' }
     const token = bearerToken(authorization)
@@ -132,7 +132,7 @@ function originRefusal({ host = '', origin }: Pick<FastifyRequest['headers'], 'h
   if (origin === undefined)
     return `Host "${host.slice(0, 80)}" is not allowed. This server is local: use 127.0.0.1 or localhost.`
   const refused = `Origin "${origin.slice(0, 80)}" is not allowed for Host "${host.slice(0, 80)}".`
-  return `${refused} Call this server from its own pages, or without an Origin header.`
+  return `${refused} Call this server from its own pages or without an Origin header, or add the origin to server.cors_origins.`
 }
 
 const perMinute = (count: number) => ({ perSecond: count / 60, burst: count })

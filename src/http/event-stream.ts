@@ -4,8 +4,6 @@ import type { FastifyReply } from 'fastify'
 
 const KEEPALIVE_MS = 20_000
 const KEEPALIVE_CHECK_MS = 5_000
-/** A reader that takes nothing for this long is disconnected; it can reconnect and resume where it was. */
-const STALL_MS = 30_000
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -36,7 +34,11 @@ export type EventStream = {
 /** Takes over the socket of a reply. `keepAlive` returns the text to send while the stream is idle. */
 export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(): string }): EventStream {
   const { serverContext } = reply.server
+  const { stalledMs } = serverContext
+  const { inFlight } = reply.request
   const response = reply.raw
+  // The body of the request was read; the stream may last for hours.
+  inFlight.release()
   let isGone = false
   const stop = new AbortController()
   const abort = () => stop.abort()
@@ -55,7 +57,13 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
     quietSince = Date.now()
     response.write(keepAlive())
   }
+  let fullSince: number | undefined
   const stopTimer = serverContext.keepAliveTimer.watch(() => {
+    fullSince = response.writableNeedDrain ? (fullSince ?? Date.now()) : undefined
+    if (fullSince !== undefined) {
+      if (Date.now() - fullSince >= stalledMs) response.destroy()
+      return
+    }
     if (Date.now() - quietSince >= KEEPALIVE_MS) ping()
   })
 
@@ -65,7 +73,11 @@ export function openEventStream(reply: FastifyReply, { keepAlive }: { keepAlive(
     send({ name, data }) {
       quietSince = Date.now()
       const text = `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
-      return response.write(text) || response.destroyed ? undefined : waitForDrain(response)
+      // A caller with too many unread bytes reconnects for the rest of this stream.
+      if (inFlight.refusal()) response.destroy()
+      if (response.write(text) || response.destroyed) return undefined
+      inFlight.hold(text.length)
+      return waitForDrain(response, stalledMs).finally(() => inFlight.release())
     },
     keepAlive: ping,
     end: (text, onSent) =>
@@ -129,8 +141,9 @@ function headersOf(reply: FastifyReply): Record<string, string> {
   )
 }
 
-async function waitForDrain(response: ServerResponse): Promise<void> {
-  const stalled = setTimeout(() => response.destroy(), STALL_MS)
+/** A reader that takes nothing for this long is disconnected; it can reconnect and resume where it was. */
+async function waitForDrain(response: ServerResponse, stalledMs: number): Promise<void> {
+  const stalled = setTimeout(() => response.destroy(), stalledMs)
   const closed = new AbortController()
   const stop = () => closed.abort()
   response.once('close', stop)

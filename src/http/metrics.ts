@@ -52,6 +52,7 @@ export function newMetrics(context: ServiceContext): Metrics {
   })
   registerCacheMetrics(context, registry)
   registerWorkspaceMetrics(context, registry)
+  registerBackupMetrics(context, registry)
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
@@ -186,6 +187,27 @@ function registerWorkspaceMetrics({ workspaces, deps }: ServiceContext, registry
       } catch (fault) {
         deps.report(fault, 'counting workspaces')
       }
+    },
+  })
+}
+
+/** Zero until there is a backup: an alert on its age then fires too. */
+function registerBackupMetrics({ backups, deps }: ServiceContext, registry: Registry): void {
+  const read = () => backups.last().catch((fault) => void deps.report(fault, 'reading the last backup'))
+  new Gauge({
+    name: 'holdfast_last_backup_timestamp_seconds',
+    help: 'When the last backup of this home was made; 0 if there is none',
+    registers: [registry],
+    async collect() {
+      this.set(((await read())?.at ?? 0) / 1_000)
+    },
+  })
+  new Gauge({
+    name: 'holdfast_last_backup_bytes',
+    help: 'Size of the last backup of this home',
+    registers: [registry],
+    async collect() {
+      this.set((await read())?.bytes ?? 0)
     },
   })
 }

@@ -5,14 +5,15 @@ export const isLoopback = (host: string): boolean => LOOPBACK.has(host.toLowerCa
 
 /**
  * Whether Host and Origin are allowed: protection against CSRF and DNS rebinding. A foreign page can make a browser
- * send requests to this server, but it cannot forge these two headers.
+ * send requests to this server, but it cannot forge these two headers. Pages of the configured CORS origins may call it.
  */
 export function isAllowedOrigin(
   { host, origin }: { host?: string | undefined; origin?: string | undefined },
-  { isLocal }: { isLocal: boolean },
+  { isLocal, corsOrigins = [] }: { isLocal: boolean; corsOrigins?: readonly string[] | undefined },
 ): boolean {
   if (isLocal && !isLoopback(withoutPort(host ?? ''))) return false
   if (origin === undefined) return true
+  if (corsOrigins.includes(origin)) return true
   if (!URL.canParse(origin)) return false
   const { hostname, host: originHost } = new URL(origin)
   return (isLocal && isLoopback(hostname)) || originHost === host

@@ -3,6 +3,8 @@ import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 import type { ListPage } from '../ports/list-page.ts'
 import { flag, limit } from './field.ts'
+import { withoutEffect } from './field-fate.ts'
+import { withinPageBytes } from './page-bytes.ts'
 
 const order = z.enum(['asc', 'desc']).optional().describe('Sort order: `asc` is oldest first, `desc` is newest first.')
 
@@ -11,6 +13,11 @@ export const cursors = {
   after: z.string().optional().describe('Cursor: id of the last item of the previous page.'),
   before: z.string().optional().describe('Cursor: id of the first item of the next page.'),
   order,
+  order_by: withoutEffect(
+    z.string().optional(),
+    'the list is sorted by the time of creation.',
+    (key) => key !== 'created_at',
+  ),
 }
 
 /** The pagination of lists. */
@@ -39,7 +46,7 @@ export function paged<T extends { id: string }>(items: readonly T[], query: List
   const from = after ? indexOf(after) + 1 : 0
   const to = before ? indexOf(before) : inOrder.length
   const between = inOrder.slice(from, Math.max(from, to))
-  return before && !after ? between.slice(-size) : between.slice(0, size)
+  return withinPageBytes(before && !after ? between.slice(-size) : between.slice(0, size), { after, before })
 
   function indexOf(id: string): number {
     const index = inOrder.findIndex((item) => item.id === id)

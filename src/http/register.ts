@@ -9,9 +9,11 @@ import type { z } from 'zod'
 import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 import type { ServiceContext } from '../service/service-context.ts'
+import { fieldsWithoutEffect } from './field-fate.ts'
 import type { Method, Operation } from './operation.ts'
 import { parsed, type RequestPart } from './parse.ts'
 import type { Surface } from './surface.ts'
+import { addWarnings } from './warnings.ts'
 
 const PARTS: Record<string, RequestPart> = { params: 'path', querystring: 'query', body: 'body' }
 
@@ -20,11 +22,24 @@ const checkRequest: FastifySchemaCompiler<z.ZodType> =
   ({ schema, httpPart }) =>
   (value: unknown) => {
     try {
-      return { value: parsed(schema, value, PARTS[httpPart ?? 'body']!) }
+      const read = parsed(schema, value, PARTS[httpPart ?? 'body']!)
+      noteWithoutEffect(read, schema, value)
+      return { value: read }
     } catch (problem) {
       return { error: problem as Error }
     }
   }
+
+/** By the validated part of a request: its fields without effect. Validation removes those that no schema knows. */
+const withoutEffect = new WeakMap<object, string[]>()
+
+function noteWithoutEffect(read: unknown, schema: z.ZodType, value: unknown): void {
+  const sentences = fieldsWithoutEffect(schema, value)
+  if (sentences.length > 0 && read !== null && typeof read === 'object') withoutEffect.set(read, sentences)
+}
+
+const warningsOf = (...parts: unknown[]): string[] =>
+  parts.flatMap((part) => (part !== null && typeof part === 'object' ? (withoutEffect.get(part) ?? []) : []))
 
 type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
@@ -50,6 +65,8 @@ export function registerOperations(
         schema: checksOf(operation),
         handler: async (request, reply) => {
           const { params, query, body } = request
+          contextOf(request).deps.activity?.note(`${operation.method} ${operation.path}`)
+          addWarnings(reply, warningsOf(query, body))
           return sendAnswer(await operation.handle({ params, query, body, request, reply }, contextOf(request)), reply)
         },
       })

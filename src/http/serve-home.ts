@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { ServeOptions } from '../service/serve-options.ts'
 import { secretsInEnvironment } from './access-log.ts'
 import { type ApiKey, apiKeyFor } from './api-key.ts'
@@ -10,6 +11,7 @@ export async function serveHome({
   ...options
 }: ServeOptions): Promise<RunningServer & { key: ApiKey }> {
   const key = apiKeyFor(home, environmentKey)
-  const server = await startServer({ ...options, apiKey: key.key, secrets: secretsInEnvironment(process.env) })
+  const uploads = join(home, 'uploads')
+  const server = await startServer({ ...options, uploads, apiKey: key.key, secrets: secretsInEnvironment(process.env) })
   return { ...server, key }
 }

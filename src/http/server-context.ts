@@ -2,6 +2,7 @@ import 'fastify'
 import type { Caller } from '../core/people.ts'
 import type { ErrorTable } from './errors.ts'
 import type { KeepAliveTimer } from './event-stream.ts'
+import type { InFlight } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import type { Operation } from './operation.ts'
 
@@ -14,6 +15,8 @@ type ServerContext = {
   /** The OpenAPI document, and the API page for the address that the client uses. */
   description: { document(): string; page(address: string): string }
   keepAliveTimer: KeepAliveTimer
+  /** How long the reader of an answer may take nothing. */
+  stalledMs: number
   /** Aborted when the server starts to close: streams end without `[DONE]`, so that clients reconnect. */
   closing: AbortSignal
   /** Aborted when draining starts: new requests are refused, current ones continue. */
@@ -40,5 +43,6 @@ declare module 'fastify' {
     caller: Caller | undefined
     /** Whether the audit log has an entry for this request. */
     isAudited: boolean
+    inFlight: InFlight
   }
 }

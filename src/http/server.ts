@@ -1,20 +1,23 @@
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
-import type { Limits } from '../core/limits.ts'
+import { type FastifyInstance, fastify } from 'fastify'
 import { Problem } from '../core/problem.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import { logFault, registerAccessLog } from './access-log.ts'
 import { admit } from './admission.ts'
 import { newApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
+import { shareConnections } from './connections.ts'
+import { registerCors } from './cors.ts'
 import { type ErrorAnswer, toErrorAnswer } from './errors.ts'
 import { newKeepAliveTimer } from './event-stream.ts'
-import { readForm, readJson } from './json-body.ts'
+import { boundBytesInFlight } from './in-flight.ts'
 import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
 import { isLoopback } from './origin-check.ts'
 import { newReadiness } from './readiness.ts'
 import { operationOf, registerOperations, SCHEMA_COMPILERS } from './register.ts'
+import { readBodies } from './request-body.ts'
 import { SURFACES } from './surfaces.ts'
+import { newUploads } from './uploads.ts'
 
 export type ServerOptions = {
   context: ServiceContext
@@ -23,6 +26,8 @@ export type ServerOptions = {
   port: number
   apiKey: string
   version: string
+  /** The folder for files that arrive; by default a temporary one. It is emptied. */
+  uploads?: string
   /** Reports internal errors, whose details are not sent to the client. */
   report(fault: unknown, where: string): void
   /** Writes a line of the access log; without it there is no access log. */
@@ -39,9 +44,6 @@ export type RunningServer = {
   close(): Promise<void>
 }
 
-const FORM = 'multipart/form-data'
-/** Agent files with years of history reach this size. */
-const FILE_LIMIT = 64 * 1024 * 1024
 const KEEP_ALIVE_MS = 75_000
 /** How often the server checks for requests that take too long to arrive. */
 const ARRIVAL_CHECK_MS = 1_000
@@ -50,17 +52,28 @@ const CLOSE_GRACE_MS = 2_000
 
 /** Starts the HTTP server, which serves the operations of all surfaces. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { context, host, port, apiKey, version, report, log } = options
   requireKey(options)
+  const { host, port } = options
+  const { server, drain, close } = buildServer(options)
+  await server.listen({ host, port })
+  const { port: taken } = server.server.address() as { port: number }
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, drain, close }
+}
+
+type BuiltServer = Omit<RunningServer, 'url'> & { server: FastifyInstance }
+
+/** The server before it listens. */
+export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
+  const { context, host, apiKey, version, report, log } = options
   const { limits } = context
   const server = fastify({
-    bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
       headersTimeout: Math.min(limits.headersMs, limits.requestMs),
       connectionsCheckingInterval: ARRIVAL_CHECK_MS,
     },
+    rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : url.replaceAll('%', '%25')),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     forceCloseConnections: 'idle',
     genReqId: () => crypto.randomUUID(),
@@ -78,6 +91,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       version,
     ),
     keepAliveTimer: newKeepAliveTimer(),
+    stalledMs: limits.stalledAnswerMs,
     closing: closing.signal,
     draining: draining.signal,
     streams: metrics.streams,
@@ -85,15 +99,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     recheckKeys: () => ring.recheck(),
   })
 
-  readBodies(server, limits)
   const secrets = [apiKey, ...(options.secrets ?? [])]
   const reportAndLog: typeof report = (fault, where) => {
     report(fault, where)
     if (log) logFault(fault, where, { write: log, secrets })
   }
-  answerErrors(server, reportAndLog, limits)
+  answerErrors(server, reportAndLog)
+  registerCors(server, context.corsOrigins ?? [])
   const { contextOf, ring } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits })
   refuseWhileDraining(server)
+  boundBytesInFlight(server, limits)
+  const connections = shareConnections(server, limits.connections)
+  const uploads = newUploads(options.uploads)
+  readBodies(server, { limits, uploads })
   // Hooks that run for every request call `done`: a promise would cost more than their work.
   server.addHook('onSend', (_, reply, payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close')
@@ -107,11 +125,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   registerOperations(server, SURFACES, contextOf)
 
-  server.server.maxConnections = limits.connections
-  await server.listen({ host, port })
-  const { port: taken } = server.server.address() as { port: number }
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    server,
     drain: () => draining.abort(),
     async close() {
       draining.abort()
@@ -122,6 +137,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clearTimeout(forceClose)
       metrics.close()
       ring.close()
+      connections.close()
+      uploads.close()
     },
   }
 }
@@ -137,35 +154,15 @@ function requireKey({ apiKey, host }: ServerOptions): void {
   )
 }
 
-/** Registers the body parsers: JSON everywhere, forms where an operation takes one. */
-function readBodies(server: FastifyInstance, limits: Limits): void {
-  server.removeAllContentTypeParsers()
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    try {
-      done(null, readJson(body as Buffer, limits.jsonDepth))
-    } catch (fault) {
-      done(fault as Error)
-    }
-  })
-  server.addContentTypeParser(
-    FORM,
-    { parseAs: 'buffer', bodyLimit: FILE_LIMIT },
-    async (request: FastifyRequest, body: Buffer) => {
-      if (operationOf(request)?.consumes !== FORM)
-        throw new Problem('unsupported-type', 'This content type is not supported. Send application/json.')
-      return readForm(body, request.headers['content-type'] ?? '')
-    },
-  )
-  server.addHook('preValidation', (request, _, done) => {
-    const isForm = request.headers['content-type']?.startsWith(FORM) ?? false
-    if (operationOf(request)?.consumes !== FORM || isForm) return done()
-    done(
-      new Problem(
-        'unsupported-type',
-        'This content type is not supported. Send multipart/form-data with the agent file as `file`.',
-      ),
-    )
-  })
+/** The router answers a path that it cannot decode before admission; escaped, it is a path like any other. */
+function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true
+  try {
+    decodeURIComponent(url.split('?', 1)[0]!)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Graceful shutdown: earlier requests are still answered, new ones get a 503 and go to the next process. */
@@ -178,27 +175,18 @@ function refuseWhileDraining(server: FastifyInstance): void {
 }
 
 /** The answers to Fastify's own errors, by their codes. */
-const fastifyErrors = ({ bodyBytes }: Limits): Record<string, ErrorAnswer> => ({
-  FST_ERR_CTP_BODY_TOO_LARGE: {
-    status: 413,
-    body: { detail: `The body is larger than ${bodyBytes} bytes (limits.body_bytes).` },
-  },
+const FASTIFY_ERRORS: Record<string, ErrorAnswer> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     status: 415,
     body: { detail: 'This content type is not supported. Send application/json.' },
   },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
-    status: 400,
-    body: { detail: 'The body does not have the length that its Content-Length header states.' },
-  },
-})
+}
 
-function answerErrors(server: FastifyInstance, report: ServerOptions['report'], limits: Limits): void {
-  const knownErrors = fastifyErrors(limits)
+function answerErrors(server: FastifyInstance, report: ServerOptions['report']): void {
   server.setNotFoundHandler(async (_, reply) => reply.code(404).send({ detail: 'Not Found' }))
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
     const table = request.routeOptions.config?.errors ?? LETTA_ERRORS
-    const known = toErrorAnswer(fault, table) ?? knownErrors[fault.code ?? ''] ?? toClientError(fault)
+    const known = toErrorAnswer(fault, table) ?? FASTIFY_ERRORS[fault.code ?? ''] ?? toClientError(fault)
     if (known) {
       const { status, body, headers } = known
       return reply

@@ -5,7 +5,7 @@ import { handleOf, type Target } from '../core/target.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
 import type { Store } from '../ports/store.ts'
-import type { NewVector, VectorStore, WaitingText } from '../ports/vector-store.ts'
+import { EMBEDDED_CHARACTERS, type NewVector, type VectorStore, type WaitingText } from '../ports/vector-store.ts'
 import { embeddingTargetOf } from '../service/search/hybrid-search.ts'
 
 type TextEmbedderDeps = {
@@ -22,8 +22,6 @@ type TextEmbedder = {
 
 const PAGE = 64
 const MAX_PAGES = 20
-/** Longer texts are cut: models accept about 8,000 tokens, and the beginning says what a text is about. */
-const MAX_CHARACTERS = 16_000
 /** Length for the retry after a refusal, for scripts in which one character is a token or two. */
 const RETRY_CHARACTERS = 3_000
 /** How often vectors of unused models are dropped, and texts committed out of order are found. */
@@ -56,7 +54,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
         if (!isDone) firstSkipped ??= texts[0]!.number - 1
       }
       after = waiting.at(-1)?.number ?? after
-      if (waiting.length < PAGE) break
+      if (waiting.length === 0) break
     }
     doneUpTo = firstSkipped ?? after
   }
@@ -97,7 +95,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
   /** False: some texts are not embedded yet. */
   async function embedAll(target: Target, waiting: WaitingText[], signal: AbortSignal): Promise<boolean> {
     const model = handleOf(target)
-    const texts = waiting.map(({ text }) => text.slice(0, MAX_CHARACTERS).toWellFormed())
+    const texts = waiting.map(({ text }) => text.slice(0, EMBEDDED_CHARACTERS).toWellFormed())
     const answer = await embeddings.embedder.embed(target, texts, { purpose: 'storage', signal })
     if (answer.type === 'vectors') {
       backoffs.delete(model)

@@ -1,6 +1,7 @@
 import { startCallbackSender } from './callback-sender.ts'
 import type { JobDeps, RunningJob } from './job.ts'
 import { startSearchIndexer } from './search-indexer.ts'
+import { startSessionExpirer } from './session-expirer.ts'
 import { startStreamPruner } from './stream-pruner.ts'
 import { startWorkspaceJanitor } from './workspace-janitor.ts'
 
@@ -13,6 +14,7 @@ const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'workspace janitor': startWorkspaceJanitor,
   'callback sender': startCallbackSender,
   'stream pruner': startStreamPruner,
+  'session expirer': startSessionExpirer,
 }
 
 export function startJobs(parts: JobDeps): RunningJob {

@@ -34,8 +34,9 @@ export function newWakeUps({ context, workspaces }: WakeUpDeps): WakeUps {
     if (!found) return wake(watch, { text: unknownEndText(watch), context })
     const process = found.ending ? found : await workspace.wait(watch.processId, stopping.signal)
     if (!process.ending) return 'later'
-    // The user cancelled it, so the conversation must not be woken for it.
-    if (process.ending.type === 'killed' && process.ending.why === 'cancelled') return 'over'
+    // The user cancelled it, or its session ended: the conversation must not be woken for it.
+    if (process.ending.type === 'killed' && (process.ending.why === 'cancelled' || process.ending.why === 'removed'))
+      return 'over'
     // A turn that waits for the process sees its end now, and removes the watch.
     await clock.sleep(NOTICE_GRACE_MS, stopping.signal)
     if (stopping.signal.aborted) return 'later'
@@ -105,7 +106,7 @@ async function wake(
   try {
     const inputs = [{ role: 'system' as const, content: [{ type: 'text' as const, text }] }]
     const request = { agent, conversationId, inputs, idempotencyKey: keyOf(watch), background: true }
-    await sendInputs(request, { ...context, organizationId })
+    await sendInputs({ ...request, policy: 'queue' }, { ...context, organizationId })
     return 'over'
   } catch (problem) {
     const after = problem instanceof Problem ? AFTER_REFUSAL[problem.kind] : undefined

@@ -284,10 +284,15 @@ const secondOf = (at: number): number => Math.floor(at / 1_000) * 1_000
 /** The head of a stream that cannot have been written before. */
 const EMPTY_HEAD: StreamHead = { last: 0, lastEvent: 0, ended: false, mayHaveLost: false }
 
-type DeltaChunk = Extract<Chunk, { message_type: 'assistant_message' | 'reasoning_message' }>
+type DeltaChunk = Extract<Chunk, { message_type: 'assistant_message' | 'reasoning_message' | 'tool_call_delta' }>
 
-const isDeltaChunk = (chunk: Chunk): chunk is DeltaChunk =>
-  chunk.message_type === 'assistant_message' || chunk.message_type === 'reasoning_message'
+const isDeltaChunk = (chunk: Chunk): chunk is DeltaChunk => DELTAS.has(chunk.message_type)
+
+const DELTAS: ReadonlySet<Chunk['message_type']> = new Set([
+  'assistant_message',
+  'reasoning_message',
+  'tool_call_delta',
+])
 
 /** Most chunks are text deltas: they are encoded by hand, for a third of the cost. */
 function encodeChunk(chunk: Chunk): string {
@@ -295,7 +300,7 @@ function encodeChunk(chunk: Chunk): string {
   return `{"message_type":"assistant_message","id":"${chunk.id}","content":${JSON.stringify(chunk.content)}}`
 }
 
-/** The partial text at the end of a stream: deltas of one message that belong to no event yet. */
+/** The partial answer at the end of a stream: deltas of one message that belong to no event yet. */
 async function partialText(chunks: ChunkStore, runId: RunId, last: number): Promise<FoundStream['partial']> {
   let found: FoundStream['partial']
   for (let before = last; before > 0; before -= TAIL_PAGE) {
@@ -303,10 +308,24 @@ async function partialText(chunks: ChunkStore, runId: RunId, last: number): Prom
     for (const { event, body } of page.reverse()) {
       const chunk = event === 0 ? (JSON.parse(body) as Chunk) : undefined
       if (!chunk || !isDeltaChunk(chunk) || (found && found.id !== chunk.id)) return found
-      found ??= { id: chunk.id, text: '', reasoning: '' }
-      if (chunk.message_type === 'assistant_message') found.text = chunk.content + found.text
-      else found.reasoning = chunk.reasoning + found.reasoning
+      found ??= { id: chunk.id, text: '', reasoning: '', calls: new Map() }
+      prepend(found, chunk)
     }
   }
   return found
+}
+
+function prepend(partial: NonNullable<FoundStream['partial']>, chunk: DeltaChunk): void {
+  switch (chunk.message_type) {
+    case 'assistant_message':
+      partial.text = chunk.content + partial.text
+      return
+    case 'reasoning_message':
+      partial.reasoning = chunk.reasoning + partial.reasoning
+      return
+    case 'tool_call_delta': {
+      const { tool_call_id: callId, arguments: text } = chunk
+      partial.calls.set(callId, text + (partial.calls.get(callId) ?? ''))
+    }
+  }
 }

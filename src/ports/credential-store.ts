@@ -1,6 +1,6 @@
 import type { Cooldown, Credential, CredentialId, OAuthDetails } from '../core/credential.ts'
 import type { OrganizationId } from '../core/id.ts'
-import type { ModelNotes } from '../core/target.ts'
+import type { ModelNote } from '../core/model-note.ts'
 
 /** Encrypted by `SecretBox`, bound to the credential's id. */
 export type SealedSecret = { secret: string; refreshToken?: string }
@@ -70,8 +70,14 @@ export type CooldownStore = {
 
 export type CooldownFilter = { provider?: string; scope?: Cooldown['scope']; key?: string }
 
+/** Notes of models: turns write them in the commit of an answer, operators list and forget them. */
 export type ModelNoteStore = {
-  get(organizationId: OrganizationId, provider: string, model: string): Promise<ModelNotes>
-  list(organizationId: OrganizationId): Promise<{ provider: string; model: string; notes: ModelNotes }[]>
-  forget(organizationId: OrganizationId, provider: string, model: string): Promise<boolean>
+  /** All notes on one model, expired ones included. */
+  get(organizationId: OrganizationId, provider: string, model: string): Promise<ModelNote[]>
+  /** Notes that expire after `at`. */
+  list(organizationId: OrganizationId, at: number): Promise<ModelNote[]>
+  /** Returns how many there were. */
+  forget(organizationId: OrganizationId, which: NoteFilter): Promise<number>
 }
+
+type NoteFilter = { provider?: string; model?: string }

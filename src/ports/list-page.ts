@@ -6,3 +6,6 @@ export type ListPage = { limit: number; order: 'asc' | 'desc'; after?: string; b
 
 /** Undefined: the cursor is not an id of this organization. */
 export type ListResult<T> = Promise<T[] | undefined>
+
+/** A page of a list ends early at this size; callers read on after its last item until a page is empty. */
+export const PAGE_BYTES = 8 * 1024 * 1024

@@ -19,8 +19,6 @@ export type ModelRequest = {
   adjustments?: RequestAdjustments
   /** Maximum output tokens. Absent: the provider's limit, or the client's default for APIs that require a value. */
   outputCap?: number
-  /** The answer must be JSON that matches this schema. */
-  outputSchema?: { name: string; schema: Json }
   effort?: Effort
   /** What the application asks of the answer. `maxOutputTokens` is already part of `outputCap`. */
   settings?: ModelSettings
@@ -42,7 +40,8 @@ export type ModelProvider = {
    */
   /** `keyAdvice`: how to set the key, for a provider that needs one. */
   endpoint?: { baseUrl: string; isAggregator: boolean; needsKey?: boolean; keyAdvice?: string }
-  factsOf?(model: string): ModelFacts
+  /** `adjustments`: a request without the long-context beta has the smaller window. */
+  factsOf?(model: string, adjustments?: RequestAdjustments): ModelFacts
   /** Advice for the operator when the ladder is exhausted. */
   adviceFor?(kind: FailureKind): string
   /** Closes pooled connections; the next request opens new ones. */

@@ -1,7 +1,7 @@
 import type { AdmissionPolicy } from '../core/admission.ts'
 import type { Agent, Conversation } from '../core/agent.ts'
 import type { Block } from '../core/block.ts'
-import type { LoggedEvent, TurnEvent } from '../core/event.ts'
+import type { LoggedEvent, TurnEvent, Usage } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
 import type { Message, NewMessage } from '../core/message.ts'
@@ -12,12 +12,14 @@ import type { AgentContents, AgentEdit, AgentFilter, TagStore } from './agent-st
 import type { BlockStore } from './block-store.ts'
 import type { CallbackRequest, CallbackStore } from './callback-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
+import type { IdStore } from './id-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
 import type { MessageSearchStore } from './message-search-store.ts'
 import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
+import type { SessionStore } from './session-store.ts'
 import type { StoredToolStore } from './tool-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
@@ -27,6 +29,7 @@ export type Store = {
   agents: AgentStore
   conversations: ConversationStore
   runs: RunStore
+  sessions: SessionStore
   events: EventLog
   messages: MessageStore
   workers: WorkerStore
@@ -45,6 +48,7 @@ export type Store = {
   keys: KeyStore
   audit: AuditLog
   callbacks: CallbackStore
+  ids: IdStore
   /**
    * Calls the listener when another process may have written: a wake-up signal without data. Returns the unsubscribe
    * function.
@@ -58,7 +62,6 @@ export type AgentStore = {
   /** Creates all of them, or none. */
   createAll(agents: readonly NewAgent[]): Promise<void>
   get(organizationId: OrganizationId, id: AgentId): Promise<Agent | undefined>
-  findByName(organizationId: OrganizationId, name: string): Promise<Agent | undefined>
   list(organizationId: OrganizationId, page: AgentPage): Promise<Agent[]>
   search(organizationId: OrganizationId, filter: AgentFilter, page: ListPage): ListResult<Agent>
   count(organizationId: OrganizationId): Promise<number>
@@ -153,18 +156,24 @@ export type OpenRun = {
   interruption: ProjectedEvent
   /** Appended to the running run if the policy steers it (input-steered). */
   steering: ProjectedEvent
+  /** Opens nothing unless this is the newest run of the conversation. */
+  onlyAfter?: RunId
   /** Worker that takes the lease in the same commit if no other run is ahead of this one. */
   claimFor?: WorkerId
 }
 
 export type OpenedRun =
   | { type: 'opened'; run: Run; interrupted?: RunId }
-  | { type: 'steered'; runId: RunId }
-  | { type: 'repeated'; runId: RunId }
+  /** `request`: the id that this request reserved for a run of its own. */
+  | { type: 'steered'; runId: RunId; request: RunId }
+  /** `request`: the id that the first copy used; another one than `runId` if that one was steered. */
+  | { type: 'repeated'; runId: RunId; request: RunId }
   | { type: 'key-conflict'; runId: RunId }
   /** One of its otids belongs to a run with other inputs. */
   | { type: 'otid-conflict'; runId: RunId }
   | { type: 'refused'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
+  /** Another run is the newest one. */
+  | { type: 'moved-on' }
   | { type: 'no-conversation' }
 
 /** The answer to an approval and the run that continues from it, committed together. */
@@ -191,6 +200,9 @@ export type StepFilter = { agentId?: AgentId; runId?: RunId }
 export type StepRating = { feedback?: 'positive' | 'negative'; tags?: string[] }
 
 export type StoredStep = NewStep & StepRating & { agentId: AgentId }
+
+/** Tokens that the steps of a conversation used with one model. */
+export type ModelUsage = { target: string; usage: Usage; largestPrompt: number }
 
 /** Counts of runs that have not ended. */
 export type RunCounts = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }
@@ -228,6 +240,7 @@ export type RunStore = {
   listSteps(organizationId: OrganizationId, filter: StepFilter, page: RunPage): Promise<StoredStep[]>
   getStep(organizationId: OrganizationId, id: StepId): Promise<StoredStep | undefined>
   steps(runId: RunId): Promise<NewStep[]>
+  usageOf(organizationId: OrganizationId, conversationId: ConversationId): Promise<ModelUsage[]>
   /** Undefined: no such step. */
   rateStep(organizationId: OrganizationId, id: StepId, rating: StepRating): Promise<StoredStep | undefined>
   /** Waiting runs whose approval expired before `now`. */
@@ -279,8 +292,17 @@ export type MessageStore = {
   get(organizationId: OrganizationId, id: MessageId, conversationId?: ConversationId): Promise<Message | undefined>
 }
 
-/** In order of position. `newest` returns the last `limit` messages, oldest first. */
-export type MessagePage = { limit: number; after?: number; before?: number; take: 'oldest' | 'newest' }
+/**
+ * In order of position. `newest` returns the last `limit` messages, oldest first. Without `cleared`, messages that a
+ * reset cleared are left out.
+ */
+export type MessagePage = {
+  limit: number
+  after?: number
+  before?: number
+  take: 'oldest' | 'newest'
+  cleared?: 'too'
+}
 
 /** A worker is a process that runs turns. Its lease covers every run it holds; each run has its own fence. */
 export type WorkerStore = {

@@ -25,8 +25,8 @@ export type FoundStream = {
   last: number
   lastEvent: number
   ended: boolean
-  /** The message that the earlier writer was streaming, and the part of it in the stream. */
-  partial?: { id: MessageId; text: string; reasoning: string }
+  /** The message that the earlier writer was streaming, and the part of it in the stream; `calls` has the arguments by call id. */
+  partial?: { id: MessageId; text: string; reasoning: string; calls: Map<string, string> }
   mayHaveLost: boolean
 }
 

@@ -7,9 +7,15 @@ export type NewVector = Pick<WaitingText, 'number' | 'agentId'> & {
   result: { type: 'vector'; vector: number[] } | { type: 'refused'; detail: string }
 }
 
+/**
+ * Longer texts are cut: models accept about 8,000 tokens, and the beginning says what a text is about. Stores return no
+ * more of a long passage.
+ */
+export const EMBEDDED_CHARACTERS = 16_000
+
 /** Vectors of texts from an embedding model. Written in the background, never in a turn's transaction. */
 export type VectorStore = {
-  /** Texts without a vector, of all organizations, in order of creation. */
+  /** Texts without a vector, of all organizations, in order of creation. A page of large texts ends early. */
   waiting(after: number, limit: number): Promise<WaitingText[]>
   keep(vectors: readonly NewVector[]): Promise<void>
   /** Which models produced the vectors of each agent. */

@@ -18,6 +18,10 @@ export type Workspaces = {
   inspect(conversationId: ConversationId): Promise<WorkspaceState | undefined>
   /** Ends its processes and deletes its folder. True if there was one. */
   remove(conversationId: ConversationId): Promise<boolean>
+  /** Makes a port of a workspace readable by a browser on this machine, until it expires or this process ends. */
+  openPage(request: PageRequest): Promise<OpenedPage>
+  /** False if it is not open. */
+  closePage(conversationId: ConversationId, pageId: string): Promise<boolean>
   processWatches: ProcessWatches
   /** Tests whether this machine can run a workspace. */
   check(): Promise<SandboxCheck>
@@ -35,11 +39,17 @@ export type ProcessWatches = {
   remove(awaited: WatchedProcess): Promise<void>
 }
 
-/** `fault`: why no workspace can run, and what to do about it. */
-export type SandboxCheck = { containment: Containment; fault?: string }
+/**
+ * `fault`: why no workspace can run, and what to do about it. `kernel`: the limits that the kernel enforces here; the
+ * supervisor checks the others at intervals.
+ */
+export type SandboxCheck = { containment: Containment; fault?: string; kernel?: readonly KernelLimit[] }
+
+/** A limit that holds at every instant, because the kernel enforces it (cgroup). */
+export type KernelLimit = 'memory' | 'processes' | 'processor'
 
 /** State that is available without waking the workspace. */
-export type WorkspaceSummary = Omit<WorkspaceState, 'usage' | 'processes'>
+export type WorkspaceSummary = Omit<WorkspaceState, 'usage' | 'processes' | 'ports'>
 
 export type WorkspaceState = {
   conversationId: ConversationId
@@ -53,7 +63,16 @@ export type WorkspaceState = {
   usage: { diskBytes: number; processes: number; memoryBytes: number }
   quota: WorkspaceQuota
   processes: ProcessState[]
+  ports: ListeningPort[]
 }
+
+/** A port on which a process of the workspace listens; `processId` is null if its command is unknown. */
+export type ListeningPort = { port: number; processId: string | null }
+
+export type PageRequest = { conversationId: ConversationId; port: number; minutes: number }
+
+/** `url` works once, and leads to an address that works until `expiresAt`. */
+export type OpenedPage = { pageId: string; url: string; port: number; expiresAt: number }
 
 /** `local` is not a sandbox. */
 export const CONTAINMENTS = ['bubblewrap', 'local'] as const

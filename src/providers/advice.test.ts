@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENDING_OF_FAILURE, type FailureKind } from '../core/failure.ts'
-import { adviceFor } from './advice.ts'
+import { adviceFor, missingKeyAdvice } from './advice.ts'
 
 const KINDS = Object.keys(ENDING_OF_FAILURE) as FailureKind[]
 const PROVIDERS = ['openai', 'anthropic', 'gemini', 'openrouter', 'nous', 'copilot', 'codex', 'ollama', 'my-proxy']
@@ -15,6 +15,23 @@ test('every failure kind has advice of one or two sentences for every provider, 
       assert.doesNotMatch(advice, /undefined|https?:|\[object/, advice)
     }
   }
+})
+
+test('every command in the advice exists, with the name of the provider as its argument', () => {
+  const commands = /^(auth (add|refresh)|providers (test|clear)) [a-z-]+( --device)?$|^(models|providers|runs show)$/
+  for (const provider of PROVIDERS) {
+    const all = [...KINDS.map((kind) => adviceFor({ provider, kind })), missingKeyAdvice(provider, ['A_KEY'])]
+    for (const [, command = ''] of all.join(' ').matchAll(/`holdfast ([^`]+)`/g)) assert.match(command, commands)
+  }
+})
+
+test('the advice for a missing key says where to set one and where to get one', () => {
+  assert.equal(
+    missingKeyAdvice('anthropic', ['ANTHROPIC_API_KEY']),
+    'Set ANTHROPIC_API_KEY, or run `holdfast auth add anthropic`. You get a key under "API keys" in the Claude Console.',
+  )
+  assert.equal(missingKeyAdvice('codex', []), 'Run `holdfast auth add codex --device`.')
+  assert.equal(missingKeyAdvice('my-proxy', ['X']), 'Set X, or run `holdfast auth add my-proxy`.')
 })
 
 test('commands use the configured name of the provider, sentences its display name', () => {

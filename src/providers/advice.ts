@@ -28,8 +28,13 @@ export function adviceFor(request: AdviceRequest): string {
 /** Without variables, the provider has logins only. */
 export const missingKeyAdvice = (provider: string, keyVariables: readonly string[]): string =>
   keyVariables.length > 0
-    ? `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${provider}\`.`
+    ? `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${provider}\`.${whereKeysAre(provider)}`
     : `Run \`holdfast auth add ${provider} --device\`.`
+
+function whereKeysAre(provider: string): string {
+  const known = Object.hasOwn(ADVICE_PROFILES, provider) ? ADVICE_PROFILES[provider] : undefined
+  return known && known.where !== 'local' ? ` You get a key ${known.keys}.` : ''
+}
 
 type AdviceProfile = {
   label: string
@@ -98,6 +103,12 @@ const ADVICE_PROFILES: Readonly<Record<string, AdviceProfile>> = {
     keys: 'under "API Keys" in the xAI console',
     limits: '"Rate limits" in the xAI console',
     billing: '"Billing" in the xAI console, or the Grok subscription',
+  },
+  zai: {
+    label: 'Z.AI',
+    keys: 'under "API keys" in the Z.AI platform settings',
+    limits: 'the rate limits in the Z.AI platform settings',
+    billing: '"Billing" in the Z.AI platform settings',
   },
   mistral: {
     label: 'Mistral',
@@ -196,7 +207,7 @@ const ADVICE: Record<FailureKind, Advice> = {
       : `Add credit or raise the limit: see ${facts.billing}. Then run \`holdfast providers clear ${facts.name}\`.`,
   'auth-rejected': (facts) =>
     facts.signsIn
-      ? `Sign in to ${facts.label} again with \`holdfast auth refresh ${facts.name}\`, then run ${testCommand(facts)}.`
+      ? `Sign in to ${facts.label} again with \`holdfast auth add ${facts.name} --device\`, then run ${testCommand(facts)}.`
       : `Check ${facts.keyVariable ?? `the key of ${facts.label}`} against the key ${facts.keys}, then run \`holdfast auth refresh ${facts.name}\` and ${testCommand(facts)}.`,
   'policy-blocked': ({ label }) =>
     `A setting of the ${label} account, or the region of this server, does not allow this request. Change that setting, or choose another model or provider.`,

@@ -1,4 +1,5 @@
 import type { HttpDialect } from '../core/message.ts'
+import type { RequestAdjustments } from '../core/request-adjustments.ts'
 import type { ModelFacts } from '../ports/model.ts'
 import { anthropicFacts } from './anthropic/model-facts.ts'
 import { geminiFacts } from './gemini/model-generation.ts'
@@ -8,7 +9,7 @@ import type { EmbeddingDialect, WireDialect } from './wire/dialect.ts'
 type DialectEntry = EmbeddingEntry | { embeds: false; load(): Promise<WireDialect>; factsOf?: LookupModelFacts }
 export type EmbeddingEntry = { embeds: true; load(): Promise<EmbeddingDialect>; factsOf?: LookupModelFacts }
 /** Facts about the vendor's own models; without it the general table in `model-facts.ts` applies. */
-type LookupModelFacts = (model: string) => ModelFacts
+type LookupModelFacts = (model: string, adjustments?: RequestAdjustments) => ModelFacts
 
 export const WIRE_DIALECTS: Record<HttpDialect, DialectEntry> = {
   'openai-chat': {

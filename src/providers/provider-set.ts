@@ -1,6 +1,7 @@
 import { defined } from '../core/defined.ts'
 import type { FailureKind } from '../core/failure.ts'
 import type { HttpDialect } from '../core/message.ts'
+import type { RequestAdjustments } from '../core/request-adjustments.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { ModelFacts, ModelProvider } from '../ports/model.ts'
@@ -77,7 +78,6 @@ function customVendor(name: string): Vendor {
     baseUrlVariable: `${prefix}_BASE_URL`,
     keyVariables: [`${prefix}_API_KEY`],
     isAggregator: false,
-    advice: `check \`providers.${name}.base_url\`, and ${prefix}_API_KEY if the server requires a key`,
   }
 }
 
@@ -85,7 +85,8 @@ function newProvider(vendor: Vendor & { baseUrl: string }, overrides: ProviderOv
   const { name: provider, label, keyVariables, baseUrl, needsKey, quirks } = vendor
   const dialect = overrides.dialect ?? vendor.dialect
   const isAggregator = overrides.aggregator ?? vendor.isAggregator
-  const factsOf = (model: string) => lookupFacts(model, dialect, overrides.windows)
+  const factsOf = (model: string, adjustments?: RequestAdjustments) =>
+    lookupFacts(model, { dialect, windows: overrides.windows ?? {}, adjustments: adjustments ?? {} })
   const options: Omit<VendorProviderOptions, 'dialect'> = {
     provider,
     baseUrl,
@@ -108,8 +109,13 @@ function newProvider(vendor: Vendor & { baseUrl: string }, overrides: ProviderOv
   })
 }
 
-function lookupFacts(model: string, dialect: HttpDialect, windows: Record<string, number> = {}): ModelFacts {
-  const known = (WIRE_DIALECTS[dialect].factsOf ?? modelFacts)(model)
+type FactsContext = { dialect: HttpDialect; windows: Record<string, number>; adjustments: RequestAdjustments }
+
+function lookupFacts(model: string, { dialect, windows, adjustments }: FactsContext): ModelFacts {
+  const known = (WIRE_DIALECTS[dialect].factsOf ?? modelFacts)(model, adjustments)
   const window = windows[model]
-  return window === undefined ? known : { ...known, window }
+  if (window === undefined) return known
+  // The window in config.yaml may be the long one, which this account does not have.
+  const limit = adjustments.dropLongContextBeta ? known.window : undefined
+  return { ...known, window: Math.min(window, limit ?? window) }
 }

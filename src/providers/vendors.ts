@@ -14,8 +14,6 @@ export type Vendor = {
   needsKey: boolean
   quirks: Quirks
   isAggregator: boolean
-  /** What the operator can do when no attempt is left. */
-  advice: string
 }
 
 export const findVendor = (name: string): Vendor | undefined => BY_NAME.get(name)
@@ -24,6 +22,9 @@ type VendorRow = Pick<Vendor, 'name' | 'label'> & Partial<Vendor>
 
 /** Most servers compatible with Chat Completions know only the older name of the output limit. */
 const COMPATIBLE: Quirks = { outputCapField: 'max_tokens' }
+
+/** Both of these accept `cache_control`; Together, Groq and GitHub Copilot do not document it, so they get none. */
+const AGGREGATOR: Quirks = { ...COMPATIBLE, reasoningField: 'reasoning', reasoningDetails: true, cacheMarks: 'claude' }
 
 const ROWS: readonly VendorRow[] = [
   { name: 'openai', label: 'OpenAI', baseUrl: 'https://api.openai.com/v1' },
@@ -54,14 +55,14 @@ const ROWS: readonly VendorRow[] = [
     name: 'openrouter',
     label: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
-    quirks: { ...COMPATIBLE, reasoningField: 'reasoning', reasoningDetails: true },
+    quirks: AGGREGATOR,
     isAggregator: true,
   },
   {
     name: 'nous',
     label: 'Nous Research',
     baseUrl: 'https://inference-api.nousresearch.com/v1',
-    quirks: { ...COMPATIBLE, reasoningField: 'reasoning', reasoningDetails: true },
+    quirks: AGGREGATOR,
     isAggregator: true,
   },
   { name: 'groq', label: 'Groq', baseUrl: 'https://api.groq.com/openai/v1' },
@@ -82,7 +83,7 @@ const ROWS: readonly VendorRow[] = [
     dialect: 'openai-responses',
     baseUrl: 'https://chatgpt.com/backend-api/codex',
     keyVariables: [],
-    advice: 'run `holdfast auth add codex --device`, and check CODEX_BASE_URL if it is set',
+    quirks: { instructions: 'always', outputCap: 'never-send' },
   },
   {
     name: 'copilot',
@@ -90,8 +91,7 @@ const ROWS: readonly VendorRow[] = [
     // The token exchange states the address of the account, which wins.
     baseUrl: 'https://api.githubcopilot.com',
     keyVariables: [],
-    quirks: COMPATIBLE,
-    advice: 'run `holdfast auth add copilot --device`, and check COPILOT_BASE_URL if it is set',
+    quirks: { ...COMPATIBLE, imageHeader: { 'copilot-vision-request': 'true' } },
   },
   {
     name: 'mistral',
@@ -106,8 +106,6 @@ const ROWS: readonly VendorRow[] = [
     baseUrlVariable: 'AZURE_OPENAI_BASE_URL',
     keyVariables: ['AZURE_OPENAI_API_KEY'],
     quirks: { auth: 'api-key' },
-    advice:
-      'check AZURE_OPENAI_API_KEY and AZURE_OPENAI_BASE_URL (https://<resource>.openai.azure.com/openai/v1), or run `holdfast auth add azure`',
   },
   localVendor('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
   localVendor('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
@@ -118,15 +116,12 @@ const ROWS: readonly VendorRow[] = [
     label: 'Custom',
     needsKey: false,
     quirks: COMPATIBLE,
-    advice: 'check CUSTOM_BASE_URL or `providers.custom.base_url`, and CUSTOM_API_KEY if the server requires a key',
   },
 ]
 
 /** A server on this machine or in the local network: no key unless one is set. */
 function localVendor(name: string, label: string, baseUrl: string): VendorRow {
-  const variable = `${variablePrefix(name)}_BASE_URL`
-  const advice = `check that ${label} is running and that ${variable} or \`providers.${name}.base_url\` points to it`
-  return { name, label, baseUrl, needsKey: false, quirks: COMPATIBLE, advice }
+  return { name, label, baseUrl, needsKey: false, quirks: COMPATIBLE }
 }
 
 export const VENDORS: readonly Vendor[] = ROWS.map(withVendorDefaults)
@@ -141,7 +136,6 @@ function withVendorDefaults(row: VendorRow): Vendor {
     needsKey: true,
     quirks: {},
     isAggregator: false,
-    advice: `check ${keyVariables.join(' or ')}, or run \`holdfast auth add ${row.name}\``,
     ...row,
     keyVariables,
   }

@@ -3,7 +3,9 @@
  * code runs: an older Node.js would fail there with a stack trace, and Node.js 22 prints an ExperimentalWarning.
  * Here it is loaded when this file is evaluated, and exactly that warning is dropped.
  */
-export const { DatabaseSync } = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'))
+const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'))
+
+export const { DatabaseSync, backup } = sqlite
 
 function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process

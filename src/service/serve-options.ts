@@ -12,3 +12,12 @@ export type ServeOptions = {
   report(fault: unknown, where: string): void
   log?(line: string): void
 }
+
+export type InProcessOptions = Pick<ServeOptions, 'context' | 'version'>
+
+/** The operations of the server without an address. */
+export type InProcessServer = {
+  /** Carries out a request as the server would. */
+  send(path: string, init: RequestInit): Promise<Response>
+  close(): Promise<void>
+}

@@ -4,6 +4,7 @@ import type { Caller } from '../core/people.ts'
 import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EngineDeps } from '../engine/engine-deps.ts'
+import type { Backups } from '../ports/backups.ts'
 import type { CommitListeners } from '../ports/commit-listeners.ts'
 import type { CredentialAdmin } from '../ports/credential-admin.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
@@ -24,6 +25,8 @@ type RunDefaults = {
   model: TargetHandle
   /** The failover chain of agents without their own. */
   fallback?: TargetHandle[]
+  /** The compaction threshold of agents without their own. */
+  compactionThreshold?: number
 }
 
 /** The context of every verb. Each entrance (CLI, HTTP, an embedding program) has one and passes it to the verbs. */
@@ -42,11 +45,14 @@ export type ServiceContext = {
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces
+  backups: Backups
   callbacks: ExpectedCallbacks
   defaults: RunDefaults
   organizationId: OrganizationId
   /** The authenticated caller: the server sets it from the key of the request. */
   caller: Caller
   limits: Limits
+  /** Origins of web pages that may call the server; absent: none. */
+  corsOrigins?: readonly string[]
   turnOwners: TurnOwners
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Durability } from '../core/durability.ts'
 import { bootId } from '../disk/boot-id.ts'
+import { makeFilePrivate } from '../disk/private-file.ts'
 import type { ChunkStore } from '../ports/chunk-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StorageError } from '../ports/storage-error.ts'
@@ -43,7 +44,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const cleanUp: (() => void)[] = []
   try {
     if (role === 'owner') {
-      mkdirSync(home, { recursive: true })
+      mkdirSync(home, { recursive: true, mode: 0o700 })
       // Checked first because SQLite reports only that it cannot open the file, and not why.
       accessSync(home, constants.W_OK)
       const lock = takeOwnerLock(join(home, 'owner.lock'), home)
@@ -54,6 +55,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     }
 
     const isNewHome = !existsSync(file)
+    makeFilePrivate(file)
     const writer = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
     cleanUp.unshift(() => writer.close())
     prepareFile(writer, durability === 'strict' ? 'full' : 'normal')
@@ -174,6 +176,7 @@ function openChunks(file: string, { clock, isNewHome }: { clock: Clock; isNewHom
 type ChunkFile = { clock: Clock; replaces: 'nothing' | 'a-lost-one' }
 
 function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore {
+  makeFilePrivate(file)
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
   try {
     prepareFile(database, 'off')

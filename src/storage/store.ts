@@ -12,6 +12,7 @@ import { cooldownStore } from './credentials/cooldowns.ts'
 import { credentialStore } from './credentials/credentials.ts'
 import { modelNoteStore } from './credentials/model-notes.ts'
 import type { Database } from './database/database.ts'
+import { idStore } from './ids.ts'
 import { blockStore } from './memory/blocks.ts'
 import { passageStore } from './memory/passages.ts'
 import { keyStore } from './people/api-keys.ts'
@@ -21,6 +22,7 @@ import { callbackStore } from './runs/callbacks.ts'
 import { eventLog } from './runs/events.ts'
 import { repairStore } from './runs/repairs.ts'
 import { runStore } from './runs/runs.ts'
+import { sessionStore } from './runs/sessions.ts'
 import { type StoreOwnership, workerStore } from './runs/workers.ts'
 import { snapshotReader } from './snapshot.ts'
 import { mcpServerStore } from './tools/mcp-servers.ts'
@@ -44,6 +46,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     agents: agentStore(database),
     conversations: conversationStore(database),
     runs: runStore(database, clock),
+    sessions: sessionStore(database),
     events: eventLog(database),
     messages: messageStore(database),
     workers: workerStore(database, { clock, ownership }),
@@ -62,6 +65,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     keys: keyStore(database),
     audit: auditLog(database),
     callbacks: callbackStore(database),
+    ids: idStore(database),
     onForeignWrite,
     close,
   }

@@ -1,34 +1,19 @@
-import type { OutputUnit } from '@cfworker/json-schema'
 import type { Json } from '../core/json.ts'
+import { kindOf, type ValidationError } from '../core/json-schema/validate.ts'
 import type { Tool } from '../ports/tool.ts'
 
 /** Enough to fix a call in one attempt. */
 const MAX_FAULTS = 5
+/** Errors that are looked at to find the fields. */
+const MAX_ERRORS = 1_000
 
-/** Keywords that only wrap the error below them; the validator reports them too. */
-const WRAPPERS = new Set([
-  'properties',
-  'patternProperties',
-  'additionalProperties',
-  'items',
-  'prefixItems',
-  'contains',
-  'propertyNames',
-  '$ref',
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'if',
-  'then',
-  'else',
-  'dependentSchemas',
-  'unevaluatedProperties',
-])
+/** Keywords that only wrap the errors of their branches. */
+const WRAPPERS = new Set(['anyOf', 'oneOf'])
 
 /** A sentence for the model: which field, what was expected, what was given. */
-export function describeFault(tool: Tool, input: Json, errors: readonly OutputUnit[]): string {
-  const leaves = errors.filter((error) => !WRAPPERS.has(error.keyword))
-  const byField = Map.groupBy(leaves.length > 0 ? leaves : errors, fieldOf)
+export function describeFault(tool: Tool, input: Json, errors: readonly ValidationError[]): string {
+  const leaves = errors.slice(0, MAX_ERRORS).filter((error) => !WRAPPERS.has(error.keyword))
+  const byField = Map.groupBy(leaves.length > 0 ? leaves : errors.slice(0, MAX_ERRORS), fieldOf)
   const sentences = [...byField].slice(0, MAX_FAULTS).map(([field, faults]) => {
     const isChoice = faults.some((fault) => /\/(anyOf|oneOf)\//.test(fault.keywordLocation))
     const expectations = new Set(faults.map((fault) => describeExpectation(tool, fault)))
@@ -59,7 +44,7 @@ const EXPECTATIONS: Record<string, DescribeExpectation> = {
   uniqueItems: () => 'must not hold the same item twice',
 }
 
-function describeExpectation(tool: Tool, fault: OutputUnit): string {
+function describeExpectation(tool: Tool, fault: ValidationError): string {
   if (fault.keyword === 'required') return `is missing${expectedType(tool, fault)}`
   if (fault.keyword === 'false') return `is not a known field${knownFields(tool, fault)}`
   const describe = EXPECTATIONS[fault.keyword]
@@ -68,31 +53,31 @@ function describeExpectation(tool: Tool, fault: OutputUnit): string {
 }
 
 /** The type of a missing field, so that the model can send it without a second error. */
-function expectedType(tool: Tool, fault: OutputUnit): string {
+function expectedType(tool: Tool, fault: ValidationError): string {
   const pointer = fault.keywordLocation.replace(/required$/, `properties/${missingName(fault)}/type`)
   const type = valueAt(tool.inputSchema, pointer)
   return type === undefined ? '' : `; it ${EXPECTATIONS.type!(type)}`
 }
 
-function knownFields(tool: Tool, fault: OutputUnit): string {
+function knownFields(tool: Tool, fault: ValidationError): string {
   const isTopLevel = pointerSteps(fault.instanceLocation).length === 1
   const known = isTopLevel ? Object.keys(objectAt(valueAt(tool.inputSchema, '#/properties'))) : []
   return known.length === 0 ? '' : `; known are ${known.map((name) => `"${name}"`).join(', ')}`
 }
 
-function actualKind(input: Json, fault: OutputUnit): string {
+function actualKind(input: Json, fault: ValidationError): string {
   if (fault.keyword !== 'type') return ''
   const value = valueAt(input, fault.instanceLocation)
   return value === undefined ? '' : `, but it is ${withArticle(kindOf(value))}`
 }
 
-function fieldOf(fault: OutputUnit): string {
+function fieldOf(fault: ValidationError): string {
   const steps = pointerSteps(fault.instanceLocation)
   return (fault.keyword === 'required' ? [...steps, missingName(fault)] : steps).join('.')
 }
 
 /** The validator names the missing property only in its message. */
-const missingName = (fault: OutputUnit): string => /property "(.*)"/.exec(fault.error)?.[1] ?? ''
+const missingName = (fault: ValidationError): string => /property "(.*)"/.exec(fault.error)?.[1] ?? ''
 
 function valueAt(root: Json, pointer: string): Json | undefined {
   let value: Json | undefined = root
@@ -111,11 +96,6 @@ const pointerSteps = (pointer: string): string[] =>
 
 const objectAt = (value: Json | undefined): Record<string, Json> =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {}
-
-function kindOf(value: Json): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
-}
 
 function withArticle(type: Json): string {
   if (type === 'null') return 'null'

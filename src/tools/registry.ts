@@ -1,5 +1,6 @@
-import { type Schema, Validator } from '@cfworker/json-schema'
-import type { Json } from '../core/json.ts'
+import { openSchema, type SchemaDocument } from '../core/json-schema/schema-document.ts'
+import { validate } from '../core/json-schema/validate.ts'
+import { newWorkBudget, OverBudget } from '../core/work-budget.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
 import { describeFault } from './describe-fault.ts'
 
@@ -16,22 +17,22 @@ export function toolRegistry(tools: readonly Tool[]): ToolRegistry {
   }
 }
 
+/** Steps of one validation: some 0.3 s at most, a thousand times the work of a large real call. */
+const MAX_STEPS = 5_000_000
+
 /** Schemas are interpreted, not compiled: they may be untrusted, and compiling would execute generated code. */
 function newInputChecker(): ToolRegistry['inputFault'] {
   // By identity, not by name: a replaced tool has a new schema.
-  const validators = new WeakMap<Tool, Validator>()
+  const documents = new WeakMap<Tool, SchemaDocument>()
   return (tool, input) => {
     try {
-      const validator = validators.get(tool) ?? validatorOf(tool)
-      validators.set(tool, validator)
-      const { valid, errors } = validator.validate(input)
-      return valid ? undefined : describeFault(tool, input, errors)
+      const document = documents.get(tool) ?? openSchema(tool.inputSchema)
+      documents.set(tool, document)
+      const errors = validate(input, document, newWorkBudget(MAX_STEPS))
+      return errors.length === 0 ? undefined : describeFault(tool, input, errors)
     } catch (error) {
-      return `The input of ${tool.name} cannot be checked because its schema is broken: ${(error as Error).message}`
+      const why = error instanceof OverBudget ? 'its schema takes too much work for this input' : 'its schema is broken'
+      return `The input of ${tool.name} cannot be checked because ${why}: ${(error as Error).message}`
     }
   }
 }
-
-const validatorOf = (tool: Tool): Validator => new Validator(schemaOf(tool.inputSchema), '2020-12', false)
-
-const schemaOf = (schema: Json): Schema | boolean => schema as Schema | boolean

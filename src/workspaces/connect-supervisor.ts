@@ -10,9 +10,10 @@ import type { LaunchLock } from './launch-lock.ts'
 import { launchSupervisor } from './launch-supervisor.ts'
 import type { SupervisorHello } from './protocol.ts'
 import { SYNTHETIC_ETC } from './sandbox/bubblewrap.ts'
+import { findCovers } from './sandbox/find-covers.ts'
 import { findBubblewrap } from './sandbox/sandbox-errors.ts'
 import { newSupervisorConfig } from './supervisor-config.ts'
-import { findSupervisorProgram } from './supervisor-program.ts'
+import { findSupervisorProgram, type SupervisorProgram } from './supervisor-program.ts'
 import { type WorkspacePaths, workspaceExists } from './workspace-folder.ts'
 import type { WorkspacesOptions } from './workspaces-options.ts'
 
@@ -37,21 +38,27 @@ export function newSupervisorConnector(
       const program = await findSupervisorProgram()
       if (sandbox.containment === 'local') return launchSupervisor({ paths, config, program })
       const cgroup = newCgroup(conversationId, sandbox.quota)
-      return launchSupervisor({ paths, config, program, bubblewrap: { ...sandboxParts(), ...defined({ cgroup }) } })
+      return launchSupervisor({
+        paths,
+        config,
+        program,
+        bubblewrap: { ...sandboxParts(program), ...defined({ cgroup }) },
+      })
     })
   }
 
   /** What the sandbox needs besides the workspace itself. */
-  function sandboxParts(): { program: string; etc: string; egress?: string } {
+  function sandboxParts({ folder: supervisor }: SupervisorProgram) {
     const program = findBubblewrap(process.env.PATH)
     const etc = join(root, '.etc')
     mkdirSync(etc, { recursive: true, mode: 0o700 })
     for (const [name, text] of Object.entries(SYNTHETIC_ETC)) {
       const file = join(etc, name)
       // Running sandboxes have this file mounted: do not rewrite it without need, it would be empty for a moment.
-      if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: 0o644 })
+      if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: 0o600 })
     }
-    return { program, etc, ...defined({ egress: proxy.folder }) }
+    const covered = findCovers(options, supervisor)
+    return { program, etc, covered, ...defined({ egress: proxy.folder }) }
   }
 }
 

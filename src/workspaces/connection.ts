@@ -36,6 +36,8 @@ const TIMEOUT_MS: Record<SupervisorQuestion['type'], number> = {
   kill: 30_000,
   'end-of': 30_000,
   usage: 60_000,
+  ports: 30_000,
+  connect: 15_000,
   file: 120_000,
   end: 30_000,
   rest: 30_000,

@@ -1,21 +1,22 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { ConversationId } from '../core/id.ts'
+import { makeFilePrivate } from '../disk/private-file.ts'
 
-const STRIPES = 64
 const POLL_MS = 15
 
 /**
  * A lock across all processes of this machine, held to create, wake or remove a workspace. It is an exclusive SQLite
- * transaction on a separate file, which the operating system ends with the process, even after a crash. The lock
- * files are few (striped) and never removed, so a process never waits on a deleted file.
+ * transaction on a separate file, which the operating system ends with the process, even after a crash. Each workspace
+ * has its own: a launch that takes long, because commands have filled the spool for example, delays no other one.
  */
 export function newLaunchLock(root: string) {
+  const folder = join(root, '.locks')
   const queues = new Map<string, Promise<unknown>>()
 
   async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-    mkdirSync(join(root, '.locks'), { recursive: true, mode: 0o700 })
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     for (;;) {
       const lock = tryLock(file)
       if (!lock) {
@@ -31,9 +32,8 @@ export function newLaunchLock(root: string) {
   }
 
   return {
-    while<T>(name: string, work: () => Promise<T>): Promise<T> {
-      const stripe = createHash('sha256').update(name).digest()[0]! % STRIPES
-      const file = join(root, '.locks', String(stripe).padStart(2, '0'))
+    while<T>(name: ConversationId, work: () => Promise<T>): Promise<T> {
+      const file = join(folder, name)
       const before = queues.get(file) ?? Promise.resolve()
       const mine = before.then(() => withLock(file, work))
       const settled = mine.catch(() => {})
@@ -43,21 +43,30 @@ export function newLaunchLock(root: string) {
       })
       return mine
     },
+    /** Removes the file of a removed workspace. Call it while holding the lock. */
+    forget: (name: ConversationId): void => rmSync(join(folder, name), { force: true }),
   }
 }
 
 export type LaunchLock = ReturnType<typeof newLaunchLock>
 
+/** Undefined if another process holds the lock, or removed its file meanwhile: then a third one may hold a new file. */
 function tryLock(file: string): DatabaseSync | undefined {
+  makeFilePrivate(file)
+  const before = inodeOf(file)
   const lock = new DatabaseSync(file, { timeout: 0 })
   try {
     lock.exec('begin exclusive')
-    return lock
+    if (before !== undefined && inodeOf(file) === before) return lock
+    lock.close()
+    return undefined
   } catch (fault) {
     lock.close()
     if ((fault as { errcode?: number }).errcode === SQLITE_BUSY) return undefined
     throw fault
   }
 }
+
+const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino
 
 const SQLITE_BUSY = 5

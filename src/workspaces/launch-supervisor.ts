@@ -29,7 +29,7 @@ type LaunchOptions = {
   program: SupervisorProgram
   config: SupervisorConfig
   /** What the sandbox needs; absent where commands run without one. */
-  bubblewrap?: { program: string; etc: string; egress?: string; cgroup?: Cgroup }
+  bubblewrap?: { program: string; etc: string; covered: readonly string[]; egress?: string; cgroup?: Cgroup }
 }
 
 /**
@@ -97,7 +97,7 @@ async function connectAndGreet({ paths }: LaunchOptions): Promise<SupervisorConn
 
 function startSandbox(
   { paths, config, program: { folder, entry } }: LaunchOptions,
-  { program, etc, egress, cgroup }: NonNullable<LaunchOptions['bubblewrap']>,
+  { program, etc, covered, egress, cgroup }: NonNullable<LaunchOptions['bubblewrap']>,
   socket: number,
 ): ChildProcess {
   const filter = seccompFilter(process.arch)
@@ -107,8 +107,9 @@ function startSandbox(
     supervisor: folder,
     node: process.execPath,
     etc,
+    covered,
     quota: config.quota,
-    ...defined({ egress: egress || undefined }),
+    ...defined({ egress: egress || undefined, memory: cgroup?.memory }),
     descriptors: {
       info: INFO_FD,
       ...defined({ seccomp: filter ? SECCOMP_FD : undefined, block: cgroup ? BLOCK_FD : undefined }),

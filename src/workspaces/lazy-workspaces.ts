@@ -17,6 +17,8 @@ export function lazyWorkspaces(load: () => Promise<Workspaces>): Workspaces {
     peek: async (conversationId) => (await loaded()).peek(conversationId),
     inspect: async (conversationId) => (await loaded()).inspect(conversationId),
     remove: async (conversationId) => (await loaded()).remove(conversationId),
+    openPage: async (request) => (await loaded()).openPage(request),
+    closePage: async (conversationId, pageId) => (await loading)?.closePage(conversationId, pageId) ?? false,
     check: async () => (await loaded()).check(),
     processWatches: {
       add: async (watch) => (await loaded()).processWatches.add(watch),

@@ -4,7 +4,8 @@ import type { FileRequest } from './file-protocol.ts'
 
 /** The supervisor's start parameter. It is visible inside the sandbox, so it holds no secret. */
 export type SupervisorConfig = {
-  version: 1
+  /** Grows with the walls of the sandbox: an idle supervisor of an earlier version is replaced. */
+  version: 2
   containment: Containment
   /** Paths as the supervisor sees them. */
   folder: string
@@ -42,6 +43,9 @@ export type SupervisorQuestion =
   | { type: 'kill'; processId: string; why: KillReason }
   | { type: 'end-of'; runId: string; why: KillReason }
   | { type: 'usage' }
+  | { type: 'ports' }
+  /** Answered with `connected`; from then on the connection carries the bytes of that port. */
+  | { type: 'connect'; port: number }
   | { type: 'file'; request: FileRequest }
   /** Ends all processes, then the supervisor. */
   | { type: 'end'; why: KillReason }

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, renameSync, rmSync } from 'node:fs'
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
 import { basename, dirname } from 'node:path'
 
@@ -28,6 +28,7 @@ export async function listenAt(path: string, server: Server): Promise<void> {
     server.once('error', reject)
     withShortPath(temporary, (short) => server.listen(short, resolve))
   })
+  chmodSync(temporary, 0o600)
   renameSync(temporary, path)
 }
 

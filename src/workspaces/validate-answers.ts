@@ -1,5 +1,11 @@
 import type { Json } from '../core/json.ts'
-import { type ProcessOutput, type ProcessState, WorkspaceError, type WorkspaceState } from '../ports/workspaces.ts'
+import {
+  type ListeningPort,
+  type ProcessOutput,
+  type ProcessState,
+  WorkspaceError,
+  type WorkspaceState,
+} from '../ports/workspaces.ts'
 
 /** Answers from a sandbox are untrusted: a command may have taken over the supervisor. */
 export function parseProcess(answer: Json): ProcessState {
@@ -28,6 +34,17 @@ export function parseUsage(answer: Json): WorkspaceState['usage'] {
   const { diskBytes, processes, memoryBytes } = requireObject(usage)
   if (![diskBytes, processes, memoryBytes].every(Number.isFinite)) throw invalidAnswer()
   return usage
+}
+
+/** A supervisor of an older version answers null. */
+export function parsePorts(answer: Json): ListeningPort[] {
+  if (answer === null) return []
+  if (!Array.isArray(answer)) throw invalidAnswer()
+  return (answer as unknown as ListeningPort[]).map(({ port, processId }) => {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw invalidAnswer()
+    if (processId !== null && typeof processId !== 'string') throw invalidAnswer()
+    return { port, processId }
+  })
 }
 
 const ENDINGS: ReadonlySet<string> = new Set(['exited', 'killed', 'over-limit', 'lost'])

@@ -3,6 +3,8 @@ import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
 
 export type WorkspacesOptions = {
   folder: string
+  /** The home of the server, which no sandbox shows; default: the folder of the workspaces. */
+  home?: string
   clock: Clock
   sandbox: {
     containment: Containment

@@ -13,13 +13,17 @@ import { connectToRunning, newSupervisorConnector } from './connect-supervisor.t
 import type { SupervisorConnection } from './connection.ts'
 import { newLazyProxy } from './egress/lazy-proxy.ts'
 import { newLaunchLock } from './launch-lock.ts'
+import { connectToPort } from './pages/connect-to-port.ts'
+import type { PageServer } from './pages/page-server.ts'
 import { newProcessWatches } from './process-watches.ts'
 import type { SupervisorQuestion } from './protocol.ts'
 import { type ConnectionSource, retryQuestion } from './retry-question.ts'
 import { checkSandbox } from './sandbox/check-sandbox.ts'
+import { findCovers } from './sandbox/find-covers.ts'
 import { findBubblewrap, requireLinux } from './sandbox/sandbox-errors.ts'
 import { killSupervisor } from './supervisor-pid.ts'
-import { parseProcesses, parseUsage } from './validate-answers.ts'
+import { findSupervisorProgram } from './supervisor-program.ts'
+import { parsePorts, parseProcesses, parseUsage } from './validate-answers.ts'
 import { newWorkspace } from './workspace.ts'
 import {
   listWorkspaceIds,
@@ -42,6 +46,15 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   const connect = newSupervisorConnector(options, { lock, proxy })
   const connections = new Map<ConversationId, Promise<SupervisorConnection>>()
   let isClosed = false
+  let openedPages: PageServer | undefined
+
+  /** Its code is loaded with the first page. */
+  async function pageServer(): Promise<PageServer> {
+    const { startPageServer } = await import('./pages/page-server.ts')
+    const connectTo = (id: ConversationId, port: number) => connectToPort(workspacePaths(root, id), port)
+    openedPages ??= startPageServer({ connectTo, now: clock.now, egress: sandbox.egress })
+    return openedPages
+  }
 
   function connectionOf(conversationId: ConversationId): Promise<SupervisorConnection> {
     const known = connections.get(conversationId)
@@ -92,9 +105,10 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const ask = newAsk(conversationId)
     const usage = parseUsage(await ask({ type: 'usage' }))
     const processes = parseProcesses(await ask({ type: 'processes' }))
+    const ports = parsePorts(await ask({ type: 'ports' }))
     // The inspection woke the supervisor: let it sleep again.
     if (summary.status === 'asleep') await ask({ type: 'rest' })
-    return { ...summary, usage, processes }
+    return { ...summary, usage, processes, ports }
   }
 
   async function remove(conversationId: ConversationId): Promise<boolean> {
@@ -103,9 +117,12 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const removed = await lock.while(conversationId, async () => {
       if (!(await workspaceExists(paths))) return undefined
       await endProcesses(paths)
-      return moveAside(root, paths)
+      const aside = await moveAside(root, paths)
+      lock.forget(conversationId)
+      return aside
     })
     if (removed === undefined) return false
+    openedPages?.closeAll(conversationId)
     await removeTree(removed)
     await removeCgroup(conversationId)
     await removeLeftovers(root).catch((fault) => report(fault, 'removing abandoned workspace folders'))
@@ -145,7 +162,10 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     peek,
     inspect,
     remove,
-    check: () => checkSandbox(sandbox.containment),
+    openPage: async (request) => (await pageServer()).open(request),
+    closePage: async (conversationId, pageId) => openedPages?.close(conversationId, pageId) ?? false,
+    check: () =>
+      checkSandbox(sandbox.containment, async () => findCovers(options, (await findSupervisorProgram()).folder)),
     processWatches: newProcessWatches({
       folderOf: (conversationId) => workspacePaths(root, conversationId).folder,
       list: () => listWorkspaceIds(root),
@@ -155,6 +175,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
       isClosed = true
       const open = [...connections.values()]
       connections.clear()
+      await openedPages?.stop()
       await proxy.close()
       for (const connection of open) await connection.then((one) => one.close()).catch(() => {})
     },

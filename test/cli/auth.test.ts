@@ -155,7 +155,7 @@ describe('logins', { concurrency: 3 }, () => {
     assert.equal(dead.code, 1)
     assert.match(
       dead.stdout,
-      /portal of nous can no longer be refreshed: .*Sign in again: `holdfast auth add nous --label portal --device`/,
+      /portal of nous can no longer be refreshed: .*Sign in again: `\S.*auth add nous --label portal --device`/,
     )
     assert.match((await fixture.run('providers')).stdout, /^nous +dead .*\n {2}portal .*dead \(/m)
     assert.doesNotMatch(homeText(fixture.location.home), /access-\d|refresh-\d/)

@@ -19,7 +19,7 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     const named = await holdfast(['doctor'], { home })
     assert.equal(named.code, 1)
     assert.match(named.stdout, /✗ I5: .*status is "failed", the log says "completed"/s)
-    assert.match(named.stdout, /run `holdfast doctor --repair` to repair/)
+    assert.match(named.stdout, /run `\S.* doctor --repair` to repair/)
     assert.equal((await holdfast(['doctor'], { home })).code, 1)
 
     const repaired = await holdfast(['doctor', '--repair', '--json'], { home })
@@ -27,6 +27,8 @@ describe('holdfast doctor', { concurrency: 3 }, () => {
     const report = JSON.parse(repaired.stdout)
     assert.deepEqual(Object.keys(report).sort(), [
       'conversations',
+      'exposed',
+      'lastBackup',
       'messages',
       'notices',
       'repairs',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { takeOwnerLock } from '../../src/storage/database/owner-lock.ts'
-import { holdfast, newHome } from './holdfast.ts'
+import { holdfast, newHome, startHoldfast } from './holdfast.ts'
 
 const UNKNOWN = 'run-00000000-0000-4000-8000-000000000000'
 
@@ -21,7 +21,17 @@ const MISTAKES: { args: string[]; code: number; sentence: RegExp }[] = [
   {
     args: ['agents', 'create', 'ada', '--tool', 'hammer'],
     code: 2,
-    sentence: /There is no tool "hammer"\. Available tools: /,
+    sentence: /Tools not found by name: "hammer"\./,
+  },
+  {
+    args: ['agents', 'create', 'ada', '--model', 'foo/bar'],
+    code: 3,
+    sentence: /Handle foo\/bar not found, must be one of/,
+  },
+  {
+    args: ['agents', 'forget'],
+    code: 2,
+    sentence: /There is no command "agents forget"\. Commands: list, create, update/,
   },
   { args: ['agents', 'show', 'nobody'], code: 3, sentence: /There is no agent "nobody"/ },
   { args: ['chat', '--agent', 'nobody'], code: 3, sentence: /There is no agent "nobody"/ },
@@ -70,6 +80,19 @@ describe('holdfast with mistakes', { concurrency: 4 }, () => {
     const { code, stderr } = await holdfast(['agents'], { home })
     assert.notEqual(code, 0)
     assert.match(stderr, /was written by an older Holdfast\. Stop the server and start this version/)
+  })
+
+  test('a home that is in use is named with the process that uses it', async (context) => {
+    const home = newHome(context)
+    await holdfast(['agents', 'create', 'ada'], { home })
+    const chat = startHoldfast(['chat'], { home })
+    await chat.waitForText('/help lists the commands')
+    const { code, stderr } = await holdfast(['serve', '--port', '0'], { home })
+    assert.equal(code, 5, stderr)
+    assert.match(stderr, new RegExp(`in use by another Holdfast process \\(pid ${chat.child.pid}, `))
+    assert.match(stderr, /chat`\); only `.*` can be used over HTTP\. Stop that process first/)
+    chat.child.stdin.end()
+    await chat.ended
   })
 
   test('without a command the help is printed, and --version prints the version', async (context) => {

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
@@ -16,6 +16,8 @@ export type CliProcess = {
   child: ChildProcessWithoutNullStreams
   /** Resolves when the output contains the text; rejects if the process ends without it. */
   waitForText(text: string): Promise<void>
+  /** Resolves when the output so far satisfies the condition; rejects if the process ends before. */
+  waitUntil(isThere: (output: string) => boolean, what: string): Promise<void>
   type(text: string): void
   ended: Promise<CliResult>
 }
@@ -47,13 +49,23 @@ export async function startServing(home: string, environment: Record<string, str
   return server
 }
 
-/** Starts the program on a pseudo terminal. */
-export function startAtTerminal(args: string[], location: CliLocation): CliProcess {
-  const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
+/** Starts the program on a pseudo terminal. Before it begins and after it ended, the settings of the terminal are printed. */
+export function startAtTerminal(args: string[], { size = DEFAULT_SIZE, ...location }: TerminalLocation): CliProcess {
+  const program = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
+  const { columns, rows } = size
+  const named = `(sh -c 'echo $PPID' > "$HOLDFAST_HOME/terminal-pid"; exec ${program})`
+  const command = `stty cols ${columns} rows ${rows}; ${named}; code=$?; stty -a | grep -o -- '-*icanon'; exit $code`
   return started(
-    spawn('script', ['-qefc', command, '/dev/null'], { env: { ...environmentFor(location), TERM: 'xterm' } }),
+    spawn('script', ['-qefc', command, '/dev/null'], { env: { TERM: 'xterm', ...environmentFor(location) } }),
   )
 }
+
+/** The process of the program at the terminal of this home: `child` is the terminal itself. */
+export const pidAtTerminal = (home: string): number => Number(readFileSync(join(home, 'terminal-pid'), 'utf8'))
+
+type TerminalLocation = CliLocation & { size?: { columns: number; rows: number } }
+
+const DEFAULT_SIZE = { columns: 100, rows: 30 }
 
 /** False if a pseudo terminal is available, otherwise the reason for `skip`. */
 export const lacksTerminal = missingProgram('script')
@@ -64,6 +76,9 @@ const environmentFor = ({ home, environment }: CliLocation): NodeJS.ProcessEnv =
   ...defined({ NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE || undefined }),
   ...environment,
 })
+
+/** A guard against a hang, for a busy machine. */
+const WAIT_MS = 120_000
 
 /** Kills processes that a failed test left waiting for input. */
 const running = new Set<ChildProcessWithoutNullStreams>()
@@ -94,16 +109,22 @@ function started(child: ChildProcessWithoutNullStreams): CliProcess {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
   })
-  const waitForText = (text: string) =>
+  const waitUntil = (isThere: (output: string) => boolean, what: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
-        if (!(stdout + stderr).includes(text)) return
+        if (!isThere(stdout + stderr)) return
         listeners.delete(look)
+        clearTimeout(late)
         resolve()
       }
+      const late = setTimeout(
+        () => reject(new Error(`${what} did not appear. The end of the output: ${(stdout + stderr).slice(-2_000)}`)),
+        WAIT_MS,
+      ).unref()
       listeners.add(look)
       look()
-      void ended.then(() => reject(new Error(`"${text}" did not appear. stdout: ${stdout} stderr: ${stderr}`)))
+      void ended.then(() => reject(new Error(`${what} did not appear. stdout: ${stdout} stderr: ${stderr}`)))
     })
-  return { child, waitForText, ended, type: (text) => void child.stdin.write(text) }
+  const waitForText = (text: string) => waitUntil((output) => output.includes(text), `"${text}"`)
+  return { child, waitForText, waitUntil, ended, type: (text) => void child.stdin.write(text) }
 }

@@ -23,6 +23,39 @@ type Provider = {
 }
 
 describe('holdfast models', { concurrency: 4 }, () => {
+  test('what is remembered of a model is listed with its end, shown by the run, and forgotten by name', async (context) => {
+    const fixture = await providersFixture(context, { environment: KEYS })
+    fixture.simulator.keys.set(KEYS.ANTHROPIC_API_KEY, 'valid')
+    fixture.simulator.script(
+      { when: { headers: { 'anthropic-beta': 'context-1m' } }, answer: { error: 'long-context-beta' } },
+      { answer: { text: 'Hello.' } },
+    )
+    const none = await fixture.run('models', 'notes')
+    assert.match(none.stdout, /Nothing is remembered of any model\./)
+    const handle = 'anthropic/claude-sonnet-4-5[1m]'
+    await fixture.run('agents', 'create', 'ada', '--model', handle)
+    for (const text of ['one', 'two']) assert.equal((await fixture.run('run', text, '--agent', 'ada')).code, 0)
+    const { stdout } = await fixture.run('models', 'notes')
+    assert.match(
+      stdout,
+      /claude-sonnet-4-5\[1m\] {2}no long-context beta, with .*ANTHROPIC_API_KEY\n {2}since 20.* \(run-.*until/,
+    )
+    const [note] = await fixture.json<{ model: string; kind: string; run_id: string }[]>('models', 'notes')
+    assert.deepEqual([note?.model, note?.kind], [handle, 'dropLongContextBeta'])
+    assert.match((await fixture.run('runs', 'show', note!.run_id)).stdout, /learned: no long-context beta, from now on/)
+    const runs = await fixture.json<{ run_id: string }[]>('runs')
+    const second = runs.find(({ run_id }) => run_id !== note?.run_id)!
+    assert.match(
+      (await fixture.run('runs', 'show', second.run_id)).stdout,
+      /remembered from an earlier failure: no long-/,
+    )
+    assert.match((await fixture.run('models', 'forget', handle)).stdout, /Forgotten: 1 note on anthropic/)
+    assert.match((await fixture.run('models', 'forget', handle)).stdout, /Nothing was remembered of anthropic/)
+    const wrong = await fixture.run('models', 'forget', 'claude')
+    assert.equal(wrong.code, 2)
+    assert.match(wrong.stderr, /"claude" is not a model handle, written provider\/model/)
+  })
+
   test('every configured provider lists its models or shows why it cannot', async (context) => {
     const models = ['gpt-4o', 'claude-haiku-4-5', 'gemini-2.5-pro', 'house-model']
     const fixture = await providersFixture(context, { environment: KEYS, models })

@@ -89,7 +89,7 @@ describe('holdfast providers', { concurrency: 4 }, () => {
     assert.equal(keyless.code, 20)
     assert.match(
       keyless.stdout,
-      /the API key is missing, so no request was sent\n {2}Set OPENAI_API_KEY, or run `holdfast auth add openai`\./,
+      /the API key is missing, so no request was sent\n {2}Set OPENAI_API_KEY, or run `\S.*auth add openai`\. You get a key under "API keys" in the OpenAI platform settings\./,
     )
     const lost = await fixture.run('providers', 'test', 'azure')
     assert.equal(lost.code, 2)

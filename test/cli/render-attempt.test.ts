@@ -54,10 +54,7 @@ test('a failed attempt shows its cost, a possible charge and its cooldown', () =
 })
 
 test('a remedy shows its limits, and a wait shows whether the provider requested it', () => {
-  assert.match(
-    rendered({ remedy: 'adopt-window', window: 8_192 }),
-    /smaller context window that the provider states\. \(8192 tokens\)/,
-  )
+  assert.match(rendered({ remedy: 'adopt-window', window: 8_192 }), /smaller context window\. \(8192 tokens\)/)
   assert.match(rendered({ remedy: 'cap-output', outputCap: 100 }), /\(at most 100 tokens of output\)/)
   const limited = { kind: 'rate-limited', detail: 'slow', retryAfterMs: 7_000 } as const
   assert.match(rendered({ failure: limited, waitMs: 7_000 }), /Waited 7\.0 s, as the provider asked\./)

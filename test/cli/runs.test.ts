@@ -58,14 +58,22 @@ describe('holdfast runs', { concurrency: 4 }, () => {
 
   test('an agent is created with a model, a system prompt and tools, and used by name', async (context) => {
     const home = newHome(context)
-    const flags = ['--model', 'nowhere/at-all', 'scripted/friendly', '--system', 'Be brief.', '--tool', 'roll_dice']
+    const flags = [
+      '--model',
+      'openai/no-such-model',
+      'scripted/friendly',
+      '--system',
+      'Be brief.',
+      '--tool',
+      'roll_dice',
+    ]
     assert.equal((await holdfast(['agents', 'create', 'gambler', ...flags], { home })).code, 0)
     const shown = JSON.parse((await holdfast(['agents', 'show', 'gambler', '--json'], { home })).stdout)
     assert.deepEqual([shown.system, shown.tools, shown.fallback], ['Be brief.', ['roll_dice'], ['scripted/friendly']])
 
     const { code, stdout, stderr } = await holdfast(['run', '--agent', 'gambler', 'roll a die'], { home })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /nowhere\/at-all failed \(model-unknown\).*Failing over to the next model/)
+    assert.match(stderr, /openai\/no-such-model failed.*Failing over to the next model/s)
     assert.match(stdout, /You rolled a \d/)
   })
 })

@@ -100,3 +100,66 @@ test('agents update changes the chain of an agent, with and without a server', a
   server.child.kill('SIGTERM')
   await server.ended
 })
+
+test('what a message does while a turn runs, and when sessions end, are set with and without a server', async (t) => {
+  const home = newHome(t)
+  const agents = (...args: string[]) => holdfast(['agents', ...args], { home })
+  const shown = async () => {
+    const { when_busy, session_expiry } = JSON.parse((await agents('show', 'ada', '--json')).stdout)
+    return [when_busy, session_expiry]
+  }
+  const created = await agents('create', 'ada', '--when-busy', 'steer', '--idle-minutes', '90')
+  assert.equal(created.code, 0, created.stderr)
+  assert.deepEqual(await shown(), ['steer', { idle_minutes: 90, daily_at: null, timezone: null }])
+  assert.match((await agents('show', 'ada')).stdout, /busy +steer\n +sessions +end after 90 idle minutes$/m)
+  const wrong = [
+    [['--when-busy', 'sometimes'], /Allowed choices are queue, steer, interrupt, reject/],
+    [['--idle-minutes', '0'], /whole number from 1 to/],
+    [['--daily-at', '25:00'], /"25:00" is not a time of day/],
+    [['--timezone', 'Europe/Berlin'], /--timezone needs --daily-at/],
+    [['--daily-at', '04:00', '--timezone', 'Mars/Olympus'], /"Mars\/Olympus" is not a time zone/],
+  ] as const
+  for (const [flags, named] of wrong) {
+    const refused = await agents('update', 'ada', ...flags)
+    assert.notEqual(refused.code, 0)
+    assert.match(refused.stderr, named)
+  }
+  const server = await startServing(home)
+  const daily = await agents(
+    'update',
+    'ada',
+    '--when-busy',
+    'reject',
+    '--daily-at',
+    '04:00',
+    '--timezone',
+    'Asia/Tokyo',
+  )
+  assert.equal(daily.code, 0, daily.stderr)
+  assert.deepEqual(await shown(), ['reject', { idle_minutes: null, daily_at: '04:00', timezone: 'Asia/Tokyo' }])
+  assert.equal((await agents('update', 'ada', '--no-session-expiry')).code, 0)
+  assert.deepEqual(await shown(), ['reject', null])
+  server.child.kill('SIGTERM')
+  await server.ended
+  assert.equal((await agents('update', 'ada', '--when-busy', 'queue', '--idle-minutes', '5')).code, 0)
+  assert.deepEqual(await shown(), ['queue', { idle_minutes: 5, daily_at: null, timezone: null }])
+})
+
+test('--when-busy of a run: refused, joined, or first in line behind the turn it cancels', async (t) => {
+  const home = newHome(t)
+  const server = await startServing(home)
+  const counting = startHoldfast(['run', 'count to 30'], { home })
+  await counting.waitForText('2 of 30')
+  const rejected = await holdfast(['run', 'hello', '--when-busy', 'reject'], { home })
+  assert.notEqual(rejected.code, 0)
+  assert.match(rejected.stderr, /another request is currently being processed/)
+  const joining = startHoldfast(['run', 'and say hello', '--when-busy', 'steer'], { home })
+  await joining.waitForText('The message joins the turn that runs')
+  const cut = await holdfast(['run', 'what time is it', '--when-busy', 'interrupt'], { home })
+  assert.equal(cut.code, 0, cut.stderr)
+  assert.match(cut.stdout, /\d\d:\d\d/)
+  assert.notEqual((await counting.ended).code, 0, 'it was cancelled')
+  assert.notEqual((await joining.ended).code, 0, 'a cancel withdraws what joined the turn')
+  server.child.kill('SIGTERM')
+  await server.ended
+})

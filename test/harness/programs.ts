@@ -11,8 +11,13 @@ const PROGRAMS = {
   perl: { trial: ['-e', '1'], debianPackage: 'perl' },
   gcc: { trial: ['--version'], debianPackage: 'gcc libc6-dev' },
   rg: { trial: ['--version'], debianPackage: 'ripgrep' },
+  bash: { trial: ['-c', 'true'], debianPackage: 'bash' },
+  zsh: { trial: ['-c', 'true'], debianPackage: 'zsh' },
+  fish: { trial: ['-c', 'true'], debianPackage: 'fish' },
   // The BSD version has other parameters.
   script: { trial: ['--version'], debianPackage: 'bsdutils', isRight: (output) => output.includes('util-linux') },
+  // Opens pages that an agent serves, and calls the API from a page of another origin.
+  chromium: { trial: ['--version'], debianPackage: 'chromium' },
 } satisfies Record<string, Program>
 
 /** The reason to skip a test that needs the program, with the command that installs it; false if it works. */

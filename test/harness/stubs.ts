@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS } from '../../src/core/limits.ts'
 import { COMMAND_LINE } from '../../src/core/people.ts'
 import type { EngineDeps } from '../../src/engine/engine-deps.ts'
+import type { Backups } from '../../src/ports/backups.ts'
 import type { Credentials } from '../../src/ports/credentials.ts'
 import type { SecretBox } from '../../src/ports/secret-box.ts'
 import type { Workspaces } from '../../src/ports/workspaces.ts'
@@ -49,6 +50,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
     fetch: { public: noAnswer, configured: noAnswer },
   },
   workspaces: noWorkspaces,
+  backups: noBackups,
   callbacks: newExpectedCallbacks(),
   organizationId: COMMAND_LINE.organizationId,
   caller: COMMAND_LINE,
@@ -73,7 +75,18 @@ const noAnswer = async (): Promise<Response> => {
   throw new Error('this test reaches no address')
 }
 
+const noBackups: Backups = {
+  last: async () => undefined,
+  write: async () => {
+    throw new Error('this test has no backups')
+  },
+}
+
 const noWorkspaces: Workspaces = {
+  openPage: async () => {
+    throw new Error('this test has no workspaces')
+  },
+  closePage: async () => false,
   open: async () => {
     throw new Error('this test has no workspaces')
   },

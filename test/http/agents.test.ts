@@ -21,7 +21,7 @@ test('an agent is created, read with the requested parts, updated and deleted', 
     ],
     tags: ['b', 'a'],
     metadata: { x: 1 },
-    tools: ['memory_rethink', 'web_search'],
+    tools: ['memory_rethink', 'run_code'],
     model_settings: { provider_type: 'openai', temperature: 0.5 },
     compaction_settings: { model: 'letta/auto', mode: 'all' },
   })
@@ -31,9 +31,9 @@ test('an agent is created, read with the requested parts, updated and deleted', 
   )
   assert.equal(made.blocks[0]!.limit, 100_000)
   assert.deepEqual(made.tags, ['a', 'b'])
-  assert.deepEqual(made.metadata, { x: 1, missing_tools: ['web_search'] })
+  assert.deepEqual(made.metadata, { x: 1, missing_tools: ['run_code'] })
   const names = made.tools.map(({ name }) => name)
-  assert.ok(names.includes('memory_rethink') && names.includes('memory_insert') && !names.includes('web_search'))
+  assert.ok(names.includes('memory_rethink') && names.includes('memory_insert') && !names.includes('run_code'))
   assert.equal(made.llm_config.handle, MODEL)
   assert.equal((made.model_settings as { temperature: number }).temperature, 0.5)
   assert.deepEqual([made.last_stop_reason, made.pending_approval, made.message_ids?.length], [null, null, 1])
@@ -210,25 +210,25 @@ test('unknown tool names are refused by name; built-in tools of the retired serv
       () => assert.fail('it was accepted'),
       ({ status, error }) => [status, error.detail],
     )
-  const [status, detail] = await refusal(client.agents.create({ model: MODEL, tools: ['web_search', 'typo', 'a"b'] }))
+  const [status, detail] = await refusal(client.agents.create({ model: MODEL, tools: ['run_code', 'typo', 'a"b'] }))
   assert.equal(status, 400)
   assert.match(detail, /Tools not found by name: "typo", "a"b"\. .*GET \/v1\/tools/)
-  const kept = ['send_message', 'run_code', 'web_search', 'fetch_webpage', 'memory', 'core_memory_append']
+  const kept = ['send_message', 'run_code', 'open_files', 'grep_files', 'memory', 'core_memory_append']
   const { data: agent, response } = await client.agents
     .create({ model: MODEL, tools: [...kept, 'memory_rethink'] })
     .withResponse()
   assert.deepEqual(agent.metadata, { missing_tools: kept })
-  assert.match(response.headers.get('x-holdfast-warnings') ?? '', /^tools: .* send_message, run_code, web_search/)
+  assert.match(response.headers.get('x-holdfast-warnings') ?? '', /^tools: .* send_message, run_code, open_files/)
   const update = (tools: string[]) => client.agents.update(agent.id, { tools } as never).withResponse()
   assert.deepEqual((await refusal(update(['memory_insert', 'typo'])))[0], 400)
   assert.ok((await client.agents.retrieve(agent.id, { include: ['agent.tools'] })).tools.length > 5)
-  const changed = await update(['memory_insert', 'web_search'])
+  const changed = await update(['memory_insert', 'run_code'])
   assert.deepEqual(
     changed.data.tools.map(({ name }) => name),
     ['memory_insert'],
   )
-  assert.deepEqual(changed.data.metadata, { missing_tools: ['web_search'] })
-  assert.match(changed.response.headers.get('x-holdfast-warnings') ?? '', /web_search/)
+  assert.deepEqual(changed.data.metadata, { missing_tools: ['run_code'] })
+  assert.match(changed.response.headers.get('x-holdfast-warnings') ?? '', /run_code/)
   const plain = await update(['memory_insert'])
   assert.deepEqual([plain.data.metadata, plain.response.headers.get('x-holdfast-warnings')], [null, null])
 })
@@ -238,11 +238,14 @@ test('a missing tool is listed on the agent, secrets are not, and invalid settin
   const agent = await client.agents.create({
     model: MODEL,
     secrets: { API_KEY: 'open-sesame' },
-    tools: ['fetch_webpage'],
+    tools: ['open_files'],
   })
-  assert.deepEqual(agent.metadata, { missing_tools: ['fetch_webpage'] })
+  assert.deepEqual(agent.metadata, { missing_tools: ['open_files'] })
   assert.doesNotMatch(JSON.stringify(await client.agents.retrieve(agent.id)), /open-sesame/)
   for (const compaction_settings of [
+    { threshold: 0 },
+    { threshold: 1.5 },
+    { threshold: 'half' },
     { mode: 'sideways' },
     { model: 'nonsense' },
     { sliding_window_percentage: 2 },

@@ -46,7 +46,8 @@ test('a text that is sent during a turn is queued, accepted once per otid, and i
     (await fetch('POST', `/v1/holdfast/conversations/${fixture.conversationId}/messages`, { text, otid })).body
   const first = await say('go', 'otid-1')
   const second = await say('and then', 'otid-2')
-  assert.deepEqual(await say('and then', 'otid-2'), { type: 'repeated', run_id: second.run_id })
+  const { run_id } = second
+  assert.deepEqual(await say('and then', 'otid-2'), { type: 'repeated', run_id, request: run_id, queued: false })
   assert.equal((await fixture.get(second.run_id)).status, 'created')
   mayGoOn.open()
   await fixture.wait(first.run_id)

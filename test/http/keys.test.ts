@@ -186,6 +186,7 @@ test('resources of one organization look missing to another', async (context) =>
     label: 'secret',
     tool_name: 'ours',
     process_id: 'process-1',
+    page_id: 'page-1',
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {

@@ -1,58 +1,10 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { realClock } from '../../src/config/real-clock.ts'
-import type { HttpDialect } from '../../src/core/message.ts'
 import { newProviderSet } from '../../src/providers/provider-set.ts'
 import { simulatorFixture } from '../simulator/fixture-simulator.ts'
+import { type Body, serveDialects } from './fixture-dialects.ts'
 import { serveFixture, statusOf } from './fixture-resource-server.ts'
-
-type Body = Record<string, unknown>
-
-/** A server whose providers are named after their dialects, in front of the simulator. */
-async function serveDialects(context: TestContext) {
-  const simulator = await simulatorFixture(context)
-  simulator.script({ answer: { text: 'Yes.' } })
-  const at = (path: string, dialect: HttpDialect) => ({ base_url: `${simulator.url}${path}`, dialect })
-  const { providers } = newProviderSet(
-    {
-      chat: at('/v1', 'openai-chat'),
-      responses: at('/v1', 'openai-responses'),
-      claude: at('', 'anthropic'),
-      vertex: at('', 'gemini'),
-      anthropic: at('', 'anthropic'),
-    },
-    { environment: { ANTHROPIC_API_KEY: 'sk-ant-simulated' }, clock: realClock },
-  )
-  context.after(() => Promise.all(Object.values(providers).map((one) => one.renewConnections?.())))
-  const served = await serveFixture(context, {
-    providers: () => providers,
-    model: 'chat/model',
-    credentials: () => ({
-      choose: async () => ({
-        type: 'granted',
-        grant: { credentialId: 'credential-1' as never, kind: 'api-key', secret: 'sk-simulated' },
-        siblings: 0,
-        canRefresh: false,
-        canRefreshEntitlement: false,
-        hasCooldown: false,
-      }),
-      refresh: async () => undefined as never,
-    }),
-  })
-  const { client } = served
-  return {
-    ...served,
-    received: () => simulator.requests.at(-1)!.body as Body,
-    async send(agentId: string, more: { override_model?: string } = {}): Promise<string> {
-      const { messages } = await client.agents.messages.create(agentId, { input: 'Hello', ...more })
-      return (messages[0] as { run_id: string }).run_id
-    },
-    async leftOut(runId: string): Promise<string[]> {
-      const attempts: { settings_left_out: string[] }[] = (await served.fetch('GET', `/v1/runs/${runId}/attempts`)).body
-      return attempts.flatMap(({ settings_left_out }) => settings_left_out)
-    },
-  }
-}
 
 const SETTINGS = { temperature: 0.25, max_output_tokens: 321, parallel_tool_calls: false, top_p: 0.5 }
 
@@ -316,7 +268,11 @@ test('an export and its import keep the settings; values without effect are kept
   await send(half)
   assert.deepEqual(pick(received(), ['temperature', 'max_tokens']), { temperature: undefined, max_tokens: 5 })
   const state = await client.agents.retrieve(half)
-  assert.deepEqual((state.metadata as Body).not_imported, ['model_settings.temperature', 'model_settings.effort'])
+  assert.deepEqual((state.metadata as Body).not_imported, [
+    'model_settings.temperature',
+    'model_settings.seed',
+    'model_settings.effort',
+  ])
   assert.equal((state.model_settings as Body).temperature, 99)
 })
 

@@ -68,13 +68,26 @@ export function replyOf(events: WireValue[]): Reply {
     if (['ping', 'stop_reason', 'usage_statistics'].includes(event.message_type)) continue
     const last = messages.at(-1)
     const field = { assistant_message: 'content', reasoning_message: 'reasoning' }[event.message_type as string]
-    if (field && last?.otid === event.otid && last.message_type === event.message_type) last[field] += event[field]
+    const isSameSlice = last?.otid === event.otid && last?.message_type === event.message_type
+    if (field && isSameSlice) last[field] += event[field]
+    else if (event.tool_calls && !Array.isArray(event.tool_calls)) addCallPiece(messages, event)
     else messages.push({ ...event })
   }
   const stops = events.filter(({ message_type }) => message_type === 'stop_reason')
   const usage = events.find(({ message_type }) => message_type === 'usage_statistics')
   const runId = events.find(({ message_type }) => message_type === 'ping')?.run_id ?? messages[0]?.run_id
   return { messages, events, stopReason: stops.map(({ stop_reason }) => stop_reason).join(), usage, runId }
+}
+
+/** Joins the pieces of calls, so that the calls of a slice look as they do in the history. */
+function addCallPiece(messages: WireValue[], { tool_calls: piece, ...event }: WireValue): void {
+  const isSame = ({ otid, message_type }: WireValue) => otid === event.otid && message_type === event.message_type
+  const slice = messages.find(isSame) ?? { ...event, tool_calls: [] }
+  if (!messages.includes(slice)) messages.push(slice)
+  const known = slice.tool_calls.find((call: WireValue) => call.tool_call_id === piece.tool_call_id)
+  if (known) known.arguments += piece.arguments
+  else slice.tool_calls.push({ ...piece })
+  slice.tool_call = slice.tool_calls[0]
 }
 
 export async function waitUntilSettled(client: Letta, runId: string): Promise<WireValue> {

@@ -119,3 +119,53 @@ test('a rule without a required field is refused, and the error names the field'
   }
   assert.equal((await client.agents.list()).getPaginatedItems().length, before)
 })
+
+test('arguments that a rule sets replace those of the model in the first call and in the call that follows', async (context) => {
+  const inputs: [string, unknown][] = []
+  const schema = { type: 'object', properties: { query: { type: 'string' }, limit: { type: 'integer' } } }
+  const recording = ['plan', 'search'].map((name) => ({
+    ...tool(name, (input) => {
+      inputs.push([name, input])
+      return success('done')
+    }),
+    inputSchema: schema,
+  }))
+  const { client } = await serveFixture(context, {
+    tools: recording,
+    script: [
+      { calls: [{ tool: 'plan', input: { query: 'of the model', limit: 1 } }] },
+      { calls: [{ tool: 'search', input: { query: 'of the model', limit: 2 } }] },
+      {
+        calls: [
+          { tool: 'plan', input: { query: 'later' } },
+          { tool: 'search', input: {} },
+        ],
+      },
+      { text: 'Done.' },
+    ],
+  })
+  const agent = await client.agents.create({
+    model: MODEL,
+    tools: ['plan', 'search'],
+    include_base_tools: false,
+    tool_rules: [
+      { type: 'run_first', tool_name: 'plan', args: { query: 'of the rule' } },
+      {
+        type: 'constrain_child_tools',
+        tool_name: 'plan',
+        children: ['search'],
+        child_arg_nodes: [{ name: 'search', args: { limit: 9 } }],
+      },
+    ],
+  })
+  const reply = (await client.agents.messages.create(agent.id, { input: 'Go' })) as WireValue
+  assert.equal(reply.stop_reason.stop_reason, 'end_turn')
+  assert.deepEqual(inputs, [
+    ['plan', { query: 'of the rule', limit: 1 }],
+    ['search', { query: 'of the model', limit: 9 }],
+    ['plan', { query: 'later' }],
+    ['search', { limit: 9 }],
+  ])
+  const shown = (await history(client, agent.id)).find(({ tool_call }) => tool_call?.name === 'plan')
+  assert.deepEqual(JSON.parse(shown!.tool_call.arguments), { query: 'of the rule', limit: 1 })
+})

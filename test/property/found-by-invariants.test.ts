@@ -147,7 +147,7 @@ test('partial text of a dead worker is reset although an earlier answer was stre
         lastEvent: 0,
         ended: false,
         mayHaveLost: false,
-        partial: { id: 'message-5', text: 'half', reasoning: '' },
+        partial: { id: 'message-5', text: 'half', reasoning: '', calls: new Map() },
       },
     },
   )

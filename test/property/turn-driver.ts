@@ -141,6 +141,7 @@ function perform(action: Action, current: RunState, { state, script, move }: Dri
     case 'compact':
       return compaction(move!, current.turn, state)
     case 'reset':
+    case 'close':
       throw new Error('no script has a reset')
     case 'run-tools': {
       const { which, status } = take(script.tools, state, 'tools') ?? quickTool

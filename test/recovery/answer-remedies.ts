@@ -125,6 +125,26 @@ export const ANSWER_REMEDIES: RemedyScenario[] = [
       assertAnswered(await exchange(setup, 'three'), LONG, [])
     },
   },
+  {
+    remedy: 'leave-out',
+    promise: 'while no model can write a summary, a mark stands for the messages, which stay stored',
+    async play(context) {
+      const setup = await openRecoveryFixture(context, {
+        script: [
+          { when: { contains: 'Summarize the conversation' }, answer: { error: 'context-overflow' } },
+          { when: { lastContains: 'two', messagesAbove: 3 }, answer: { error: 'context-overflow' } },
+          { answer: { text: LONG } },
+        ],
+      })
+      assertAnswered(await exchange(setup, 'one'), LONG, [])
+      const second = await exchange(setup, 'two')
+      assert.equal(second.run.stopReason, 'end_turn')
+      assert.equal(second.story.at(-1), 'context-overflow → leave-out')
+      const summary = second.after.find(({ body }) => body.role === 'summary')?.body
+      assert.ok(summary?.role === 'summary' && summary.text.includes('no configured model could summarize them'))
+      assert.deepEqual(second.after.slice(0, second.before.length), second.before)
+    },
+  },
 ]
 
 const maxTokens = ({ body }: RequestRecord): unknown => (body as { max_tokens?: number }).max_tokens

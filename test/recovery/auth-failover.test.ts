@@ -153,7 +153,10 @@ test('a primary without a key is skipped without a request, and the run records 
 
 test('a turn without a key says that it is missing and how to set it, and sends nothing', async (context) => {
   const ways: [string, RegExp][] = [
-    ['openai', /Set OPENAI_API_KEY, or run `holdfast auth add openai`\./],
+    [
+      'openai',
+      /Set OPENAI_API_KEY, or run `holdfast auth add openai`\. You get a key under "API keys" in the OpenAI platform settings\./,
+    ],
     ['zai', /Set ZAI_API_KEY, or run `holdfast auth add zai`\./],
     ['codex', /Run `holdfast auth add codex --device`\./],
   ]

@@ -36,6 +36,40 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
     },
   },
   {
+    remedy: 'keep-waiting',
+    promise: 'a rate limit without a pool or a chain is waited out for the whole wait budget, not for three waits',
+    async play(context) {
+      const setup = await openRecoveryFixture(context, {
+        script: [{ times: 6, answer: { error: 'rate-limit' } }, { answer: HELLO }],
+      })
+      const first = await exchange(setup, 'one')
+      assertAnswered(first, 'Hello.', Array(6).fill('rate-limited → wait'))
+      assertOneExchange(first)
+      const waits = first.failures.map(({ waitMs = 0 }) => waitMs)
+      assert.ok(waits.reduce((total, one) => total + one) <= 30_000, waits.join())
+      assert.deepEqual(await setup.fixture.cooldowns(), [], 'the last key is never passed over without a stated end')
+      assertAnswered(await exchange(setup, 'two'), 'Hello.', [])
+    },
+  },
+  {
+    remedy: 'keep-waiting-in-background',
+    promise: 'a background run outlasts an outage of minutes, and a caller that waits is told within half a minute',
+    async play(context) {
+      const setup = await openRecoveryFixture(context, {
+        chain: ['custom/m'],
+        script: [{ times: 10, answer: { line: 'reset' } }, { answer: HELLO }],
+      })
+      const background = await exchange(setup, 'one', { background: true })
+      assert.equal(background.run.stopReason, 'end_turn', background.story.join(', '))
+      const waited = background.failures.reduce((total, { waitMs = 0 }) => total + waitMs, 0)
+      assert.ok(waited > 120_000 && waited <= 600_000, `${waited}`)
+      setup.simulator.script({ times: 5, answer: { line: 'reset' } }, { answer: HELLO })
+      const { run, failures } = await exchange(setup, 'two')
+      assert.equal(run.status, 'failed')
+      assert.ok(failures.reduce((total, { waitMs = 0 }) => total + waitMs, 0) < 30_000)
+    },
+  },
+  {
     remedy: 'retry-credential',
     promise: 'a key that is rate limited once is tried again before its sibling is used',
     async play(context) {
@@ -126,7 +160,7 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'rebuild-transport',
-    promise: 'after two timeouts every connection of the provider is closed and new ones are opened',
+    promise: 'after four timeouts every connection of the provider is closed and new ones are opened',
     async play(context) {
       const simulator = await simulatorFixture(context)
       const relay = await relayTo(simulator.port, context)
@@ -137,12 +171,12 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
       const setup = { fixture, simulator }
       await warmUp(setup, 3)
       assert.equal(relay.open(), 3)
-      simulator.script({ times: 2, answer: { line: 'silent' } }, { answer: HELLO })
+      simulator.script({ times: 4, answer: { line: 'silent' } }, { answer: HELLO })
       const first = await exchange(setup, 'one')
-      assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport'])
+      const retries = ['timeout → wait', 'timeout → wait', 'timeout → wait']
+      assertAnswered(first, 'Hello.', [...retries, 'timeout → rebuild-transport'])
       assertOneExchange(first)
-      const [, rebuilt] = first.failures
-      assert.equal(rebuilt?.waitMs, 4_000, 'min(3 + retries, 8) s')
+      assert.equal(first.failures.at(-1)?.waitMs, 6_000, 'min(3 + retries, 8) s')
       assert.ok(relay.carriedBy.at(-1)! > 3, 'idle connections are closed too')
       await relay.untilOpen(1)
       assertAnswered(await exchange(setup, 'two'), 'Hello.', [])

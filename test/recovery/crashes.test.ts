@@ -34,12 +34,17 @@ const ROWS: Row[] = [
     name: 'broken connections and server errors',
     options: { chain: ['custom/first', CLAUDE] },
     script: [
-      { when: { model: 'first' }, times: 2, answer: { line: 'reset' } },
+      { when: { model: 'first' }, times: 4, answer: { line: 'reset' } },
       { when: { model: 'first' }, answer: { error: 'server-error' } },
       { times: 1, answer: { error: 'overloaded' } },
       { answer: { text: 'From the fallback.' } },
     ],
-    story: ['unreachable → wait', 'unreachable → rebuild-transport', 'server-error → next-target', 'overloaded → wait'],
+    story: [
+      ...Array<string>(3).fill('unreachable → wait'),
+      'unreachable → rebuild-transport',
+      'server-error → next-target',
+      'overloaded → wait',
+    ],
     answer: 'From the fallback.',
   },
   {

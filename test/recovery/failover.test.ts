@@ -53,7 +53,7 @@ test('an invalid request does not fail over: it would be invalid at every target
 })
 
 for (const error of ['overloaded', 'overloaded-as-429', 'gateway-timeout'] as const)
-  test(`${error} is retried once before the turn fails over`, async (context) => {
+  test(`${error} is retried three times before the turn fails over`, async (context) => {
     const setup = await openRecoveryFixture(context, {
       chain: ['openrouter/first', CLAUDE],
       script: [{ when: { model: 'first' }, answer: { error } }, { answer: HELLO }],
@@ -62,7 +62,7 @@ for (const error of ['overloaded', 'overloaded-as-429', 'gateway-timeout'] as co
     assert.equal(first.run.stopReason, 'end_turn')
     assert.deepEqual(
       first.story.map((line) => line.split(' → ')[1]),
-      ['wait', 'next-target'],
+      ['wait', 'wait', 'wait', 'next-target'],
     )
   })
 
@@ -146,8 +146,8 @@ test('a failing deployment: a target with the same deployment is skipped, anothe
     script: [{ when: { model: 'first' }, answer: { error: 'server-error' } }, { answer: HELLO }],
   })
   const first = await exchange(setup, 'one')
-  assertAnswered(first, 'Hello.', ['server-error → wait', 'server-error → next-target'])
-  assert.deepEqual(modelsOf(first.sent), ['first', 'first', 'second'])
+  assertAnswered(first, 'Hello.', [...Array<string>(3).fill('server-error → wait'), 'server-error → next-target'])
+  assert.deepEqual(modelsOf(first.sent), ['first', 'first', 'first', 'first', 'second'])
   assert.equal(first.failures.at(-1)?.nextTarget, 2)
 })
 
@@ -186,7 +186,7 @@ test('a refreshed token without credit is refreshed again by the entitlement che
 })
 
 test('connections are rebuilt once, and not again when the key changes later', async (context) => {
-  const failures = ['unreachable', 'unreachable', 'rate-limited', 'rate-limited'] as const
+  const failures = [...Array<'unreachable'>(4).fill('unreachable'), 'rate-limited', 'rate-limited'] as const
   let asked = 0
   let renewals = 0
   const provider: ModelProvider = {
@@ -207,7 +207,7 @@ test('connections are rebuilt once, and not again when the key changes later', a
     others: () => ({ pooled: provider }),
   })
   assertAnswered(await exchange(setup, 'one'), 'Hello.', [
-    'unreachable → wait',
+    ...Array<string>(3).fill('unreachable → wait'),
     'unreachable → rebuild-transport',
     'rate-limited → retry-credential',
     'rate-limited → next-credential',

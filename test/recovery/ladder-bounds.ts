@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { CredentialId } from '../../src/core/credential.ts'
 import { defined } from '../../src/core/defined.ts'
 import type { Purpose, TurnEvent } from '../../src/core/event.ts'
-import { LADDER, type Remedy, WAIT_BUDGET_MS } from '../../src/core/recovery.ts'
+import { type Remedy, usesAllowed, WAIT_BUDGET_MS } from '../../src/core/recovery.ts'
 
 const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', 'refresh-entitlement']
 
@@ -45,7 +45,7 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
     const isSame = (one: Spent) =>
       one.remedy === remedy && (!OF_A_KEY.includes(remedy) || one.credentialId === credentialId)
     const used = tally.spent.filter(isSame).length
-    const allowed = LADDER[failure.kind].filter((rung) => rung === remedy).length
+    const allowed = usesAllowed(failure.kind, remedy)
     assert.ok(used <= allowed, `${remedy} was used ${used} times for ${failure.kind}, which has it ${allowed} times`)
   }
 }

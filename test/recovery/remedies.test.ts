@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LADDER, type Remedy } from '../../src/core/recovery.ts'
+import { LADDER, type Rung } from '../../src/core/recovery.ts'
 import { ANSWER_REMEDIES } from './answer-remedies.ts'
 import { CONNECTION_REMEDIES } from './connection-remedies.ts'
 import type { RemedyScenario } from './remedy-scenario.ts'
@@ -25,12 +25,12 @@ for (const { remedy, promise, play } of SCENARIOS) {
 }
 
 test('every remedy of the ladder has a scenario', () => {
-  const all = new Set<Remedy>(Object.values(LADDER).flat())
+  const all = new Set<Rung>(Object.values(LADDER).flat())
   assert.deepEqual([...all].sort(), [...new Set(SCENARIOS.map(({ remedy }) => remedy))].sort())
 })
 
-function takeOut(remedy: Remedy): () => void {
-  const ladder = LADDER as Record<string, readonly Remedy[]>
+function takeOut(remedy: Rung): () => void {
+  const ladder = LADDER as Record<string, readonly Rung[]>
   const whole = { ...ladder }
   for (const kind of Object.keys(ladder)) ladder[kind] = whole[kind]!.filter((rung) => rung !== remedy)
   return () => void Object.assign(ladder, whole)

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import type { Remedy } from '../../src/core/recovery.ts'
+import type { Rung } from '../../src/core/recovery.ts'
 
-/** What one remedy achieves over real HTTP. The scenario must fail when the remedy is removed from the ladder. */
-export type RemedyScenario = { remedy: Remedy; promise: string; play(context: TestContext): Promise<void> }
+/** What one rung of the ladder achieves over real HTTP. The scenario must fail when the rung is removed. */
+export type RemedyScenario = { remedy: Rung; promise: string; play(context: TestContext): Promise<void> }

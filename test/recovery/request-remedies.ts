@@ -19,7 +19,10 @@ import type { RemedyScenario } from './remedy-scenario.ts'
 const HELLO: Reply = { text: 'Hello.' }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
-/** Remedies that send a changed copy of the request. The next turn sends the stored messages unchanged again. */
+/**
+ * Remedies that send a changed copy of the request. The stored messages stay unchanged, and the next turn sends them
+ * unchanged again, unless the vendor would refuse them again: then the remedy is remembered.
+ */
 export const REQUEST_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'strip-signatures',
@@ -35,13 +38,14 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   },
   {
     remedy: 'drop-encrypted-reasoning',
-    promise: 'encrypted reasoning that the provider rejects is left out of the copy, and the next turn sends it again',
+    promise: 'encrypted reasoning that an account rejects is left out of the copy, in later turns from the start',
     play: (context) =>
       playThought(context, {
         chain: ['openai-responses/gpt-5'],
         thought: { text: 'A thought.', encrypted: 'c2VhbGVk' },
         refused: { when: { hasEncrypted: true }, times: 1, answer: { error: 'encrypted-rejected' } },
         story: 'encrypted-reasoning-rejected → drop-encrypted-reasoning',
+        isRemembered: true,
         has: (request) => bodyText(request).includes('c2VhbGVk'),
       }),
   },
@@ -115,7 +119,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
   {
     remedy: 'drop-long-context-beta',
     promise:
-      'an account without the long context gets a request without the beta header, and the next turn sends it again',
+      'an account without the long context gets a request without the beta header, in later turns from the start',
     async play(context) {
       const beta = (request: RequestRecord) => String(request.headers['anthropic-beta'] ?? '').includes('context-1m')
       const setup = await openRecoveryFixture(context, {
@@ -131,12 +135,12 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
       assert.deepEqual(first.sent.map(beta), [true, false])
       const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
-      assert.deepEqual(second.sent.map(beta), [true])
+      assert.deepEqual(second.sent.map(beta), [false])
     },
   },
   {
     remedy: 'relax-schemas',
-    promise: 'a server that cannot express a schema as a grammar gets a relaxed copy of it',
+    promise: 'a server that cannot express a schema as a grammar gets a relaxed copy, in later turns from the start',
     async play(context) {
       const inputSchema = { type: 'object', properties: { code: { type: 'string', pattern: '^[A-Z]{3}$' } } }
       const strict = (request: RequestRecord) => bodyText(request).includes('^[A-Z]{3}$')
@@ -151,7 +155,7 @@ export const REQUEST_REMEDIES: RemedyScenario[] = [
       assert.deepEqual(first.sent.map(strict), [true, false])
       const second = await exchange(setup, 'two')
       assertAnswered(second, 'Hello.', [])
-      assert.deepEqual(second.sent.map(strict), [true])
+      assert.deepEqual(second.sent.map(strict), [false])
     },
   },
   {
@@ -188,6 +192,7 @@ type Thought = {
   thought: Reply['reasoning']
   refused: Script[number]
   story: string
+  isRemembered?: true
   has(request: RequestRecord | undefined): boolean
 }
 
@@ -204,7 +209,8 @@ async function playThought(context: Parameters<RemedyScenario['play']>[0], plot:
   assert.deepEqual(second.sent.map(plot.has), [true, false])
   const third = await exchange(setup, 'three')
   assertAnswered(third, 'Hello.', [])
-  assert.deepEqual(third.sent.map(plot.has), [true], 'the reasoning is still in the history')
+  assert.deepEqual(third.sent.map(plot.has), [!plot.isRemembered])
+  assert.ok(JSON.stringify(third.after).includes(plot.thought?.signature ?? plot.thought?.encrypted ?? ''))
 }
 
 /** Noise, so that it cannot be compressed: about three bytes a pixel. */

@@ -23,6 +23,10 @@ const HELLO: Reply = { text: 'Hello.' }
 const STORY: Reply = { text: 'Once upon a time there was a lighthouse.', pace: { charactersPerChunk: 4 } }
 const CLAUDE = 'anthropic/claude-sonnet-4-5'
 
+const retries = (kind: string): string[] => [1, 2, 3].map(() => `${kind} → wait`)
+/** Before a direct primary is left for a transport error: three retries with backoff, then one renewal. */
+const leaving = (kind: string): string[] => [...retries(kind), `${kind} → rebuild-transport`, `${kind} → next-target`]
+
 /** Short timeouts for silent providers. Other answers have the default timeouts, which a busy machine can meet. */
 const SHORT_FIRST_BYTE = { timeout_ms: 60 }
 const SHORT_STALL = { stall_timeout_ms: 60 }
@@ -57,8 +61,8 @@ const FAILURES: [string, string, Answer, ProviderOverrides?][] = [
 for (const [name, kind, answer, deadlines] of FAILURES)
   test(`${name}: the connections of a direct primary are rebuilt once before the failover`, async (context) => {
     const first = await failingWith(context, answer, deadlines ? { deadlines } : {})
-    assertAnswered(first, 'Hello.', [`${kind} → wait`, `${kind} → rebuild-transport`, `${kind} → next-target`])
-    assert.equal(first.failures[1]?.waitMs, 4_000)
+    assertAnswered(first, 'Hello.', leaving(kind))
+    assert.equal(first.failures[3]?.waitMs, 6_000, 'min(3 + retries, 8) s')
   })
 
 test('a closed port: the connections are rebuilt once before the failover', async (context) => {
@@ -67,8 +71,7 @@ test('a closed port: the connections are rebuilt once before the failover', asyn
     providers: { custom: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } },
     script: [{ answer: HELLO }],
   })
-  const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await exchange(setup, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', leaving('unreachable'))
 })
 
 test('a connect timeout: the connections are rebuilt once before the failover', async (context) => {
@@ -90,7 +93,7 @@ test('a connect timeout: the connections are rebuilt once before the failover', 
     script: [{ answer: HELLO }],
   })
   const first = await exchange(setup, 'one')
-  assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
+  assertAnswered(first, 'Hello.', leaving('timeout'))
   assert.equal(first.failures[0]?.failure.code, 'connect')
 })
 
@@ -103,24 +106,20 @@ test('no free connection in time: the pool is rebuilt once before the failover',
     script: [{ answer: HELLO }],
   })
   const first = await exchange(setup, 'one')
-  assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → rebuild-transport', 'timeout → next-target'])
+  assertAnswered(first, 'Hello.', leaving('timeout'))
   assert.equal(renewals(), 1)
 })
 
 for (const name of ['openrouter', 'nous'])
-  test(`${name} pools connections itself: the turn fails over at the second failure without rebuilding them`, async (context) => {
+  test(`${name} pools connections itself: after three retries the turn fails over without rebuilding them`, async (context) => {
     const first = await failingWith(context, { line: 'silent' }, { name, deadlines: SHORT_FIRST_BYTE })
-    assertAnswered(first, 'Hello.', ['timeout → wait', 'timeout → next-target'])
+    assertAnswered(first, 'Hello.', [...retries('timeout'), 'timeout → next-target'])
   })
 
 for (const name of ['ollama', 'openai', 'vllm'])
   test(`${name} is reached directly and its connections are rebuilt`, async (context) => {
     const first = await failingWith(context, { line: 'reset' }, { name })
-    assertAnswered(first, 'Hello.', [
-      'unreachable → wait',
-      'unreachable → rebuild-transport',
-      'unreachable → next-target',
-    ])
+    assertAnswered(first, 'Hello.', leaving('unreachable'))
   })
 
 test('anthropic is reached directly and its connections are rebuilt', async (context) => {
@@ -128,8 +127,7 @@ test('anthropic is reached directly and its connections are rebuilt', async (con
     chain: [CLAUDE, 'openai/second'],
     script: [{ when: { protocol: 'anthropic' }, answer: { line: 'reset' } }, { answer: HELLO }],
   })
-  const story = ['unreachable → wait', 'unreachable → rebuild-transport', 'unreachable → next-target']
-  assertAnswered(await exchange(setup, 'one'), 'Hello.', story)
+  assertAnswered(await exchange(setup, 'one'), 'Hello.', leaving('unreachable'))
 })
 
 test('connections of a fallback are not rebuilt', async (context) => {
@@ -150,15 +148,19 @@ test('connections of a fallback are not rebuilt', async (context) => {
     },
   })
   const first = await exchange({ fixture: wired.fixture, simulator: setup.simulator }, 'one')
-  assertAnswered(first, 'Hello.', ['model-unknown → next-target', 'unreachable → wait', 'unreachable → next-target'])
+  assertAnswered(first, 'Hello.', [
+    'model-unknown → next-target',
+    ...retries('unreachable'),
+    'unreachable → next-target',
+  ])
 })
 
 for (const error of ['server-error', 'overloaded', 'html-502'] as const)
-  test(`${error} is not a transport error: it is retried once, then the turn fails over without rebuilding connections`, async (context) => {
+  test(`${error} is not a transport error: it is retried three times, then the turn fails over without rebuilding connections`, async (context) => {
     const { story } = await failingWith(context, { error })
     assert.deepEqual(
       story.map((line) => line.split(' → ')[1]),
-      ['wait', 'next-target'],
+      ['wait', 'wait', 'wait', 'next-target'],
     )
   })
 
@@ -205,10 +207,10 @@ test('connections that cannot be rebuilt are one more failed attempt and do not 
 test('a recovered connection answers in the same turn without failover', async (context) => {
   const setup = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
-    script: [{ when: { model: 'first' }, times: 2, answer: { line: 'reset' } }, { answer: HELLO }],
+    script: [{ when: { model: 'first' }, times: 4, answer: { line: 'reset' } }, { answer: HELLO }],
   })
   const first = await exchange(setup, 'one')
-  assertAnswered(first, 'Hello.', ['unreachable → wait', 'unreachable → rebuild-transport'])
+  assertAnswered(first, 'Hello.', [...retries('unreachable'), 'unreachable → rebuild-transport'])
   assert.deepEqual(new Set(modelsOf(first.sent)), new Set(['first']))
 })
 

@@ -166,18 +166,19 @@ test('the full cycle: a primary that dies in mid-stream fails over to its fallba
   }
   const setup = await openRecoveryFixture(context, {
     chain: ['custom/first', CLAUDE],
-    script: [{ when: { model: 'first' }, times: 3, answer: dying }, { answer: HELLO }],
+    script: [{ when: { model: 'first' }, times: 5, answer: dying }, { answer: HELLO }],
   })
   const first = await exchange(setup, 'one')
-  assertAnswered(first, 'Hello.', ['cut-off → wait', 'cut-off → rebuild-transport', 'cut-off → next-target'])
+  const retries = Array<string>(3).fill('cut-off → wait')
+  assertAnswered(first, 'Hello.', [...retries, 'cut-off → rebuild-transport', 'cut-off → next-target'])
   const chunks = await setup.fixture.chunks(first.run.id)
   const shown = chunks.flatMap((chunk) => (chunk.message_type === 'assistant_message' ? [chunk.id] : []))
   const reset = chunks.flatMap((chunk) => (chunk.message_type === 'message_reset' ? [chunk.id] : []))
   const seen = [...new Set(shown)]
-  assert.equal(seen.length, 4, 'three beginnings and the answer')
-  assert.deepEqual(reset, seen.slice(0, 3), 'streamed text of failed attempts is reset')
+  assert.equal(seen.length, 6, 'five beginnings and the answer')
+  assert.deepEqual(reset, seen.slice(0, 5), 'streamed text of failed attempts is reset')
   const moves = chunks.flatMap((chunk) => (chunk.message_type === 'attempt_failed' ? [chunk.next_target] : []))
-  assert.deepEqual(moves, [undefined, undefined, CLAUDE], 'the stream names the next target')
+  assert.deepEqual(moves, [undefined, undefined, undefined, undefined, CLAUDE], 'the stream names the next target')
   const second = await exchange(setup, 'two')
   assertAnswered(second, 'Hello.', [])
   assert.deepEqual(modelsOf(second.sent), ['first'])

@@ -67,6 +67,23 @@ test('another model, provider or toolset is a cache miss, once', async (context)
   assert.equal(state().misses.stale, changes.length)
 })
 
+test('the reasoning effort changes between turns of a cached conversation, and the next request has the new one', async (context) => {
+  const { fixture, isCold, state } = await openCacheFixture(context)
+  await fixture.ask('one')
+  let { agent } = fixture
+  const efforts = ['low', 'high', 'none'] as const
+  for (const reasoning_effort of efforts) {
+    const before = state()
+    const wire = { model_settings: { reasoning: { reasoning_effort }, temperature: 0.5 } }
+    agent = await updateAgent({ agent, settings: (settings) => ({ ...settings, wire }) }, fixture.context)
+    assert.equal(await isCold({ agent }), false, reasoning_effort)
+    assert.equal(fixture.requests.at(-1)!.effort, reasoning_effort)
+    assert.equal(state().hits, before.hits + 1, 'the turn found its conversation in the cache')
+    assert.equal(state().entries, before.entries, 'nothing was evicted')
+  }
+  assert.equal(state().misses.stale, 0)
+})
+
 test('settings for one turn and subscribers do not invalidate the cache entry', async (context) => {
   const { fixture, isCold } = await openCacheFixture(context)
   await fixture.ask('one')

@@ -101,7 +101,7 @@ test('a partial answer, an unknown call and other arguments are refused and chan
 
 test('a message while an approval is pending is refused with the pending ids', async (context) => {
   const { fixture, run } = await openWaitingFixture(context)
-  for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const)
+  for (const policy of ['reject', 'queue', 'interrupt', 'steer'] as const)
     await assert.rejects(fixture.send('hello', { policy }), (problem: Problem) => {
       assert.equal(problem.kind, 'pending-approval')
       assert.equal(problem.details.runId, run.id)

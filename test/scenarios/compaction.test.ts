@@ -85,7 +85,7 @@ test('after a context overflow the request is sent again with a summary', async 
   assert.deepEqual(textsOf(model.requests.at(-1)!.messages), ['summary', 'two'])
 })
 
-test('a failed summary leaves the context unchanged, and the provider decides', async (context) => {
+test('a failed summary changes nothing that is stored: the copy that is sent is cut instead', async (context) => {
   const { fixture, model, ask } = await openFixtureWith(context, [
     says(`first ${LONG}`),
     fails('context-overflow'),
@@ -95,8 +95,15 @@ test('a failed summary leaves the context unchanged, and the provider decides', 
   await ask('one')
   const run = await ask('two')
   assert.equal(run.stopReason, 'end_turn')
-  assert.deepEqual(textsOf(model.requests.at(-1)!.messages), ['one', `first ${LONG}`, 'two'])
-  assert.equal((await fixture.messages()).length, 4)
+  const [first, cut, last] = textsOf(model.requests.at(-1)!.messages)
+  assert.deepEqual([first, last], ['one', 'two'])
+  assert.match(cut!, /^first x+ \[… \d+ characters left out …\] x+$/)
+  assert.deepEqual(textsOf((await fixture.messages()).map(({ body }) => body)), [
+    'one',
+    `first ${LONG}`,
+    'two',
+    'second',
+  ])
 })
 
 test('a summary has its own target in the chain: its failover does not move the answers', async (context) => {
@@ -167,12 +174,14 @@ test('a requested compaction is a run of the conversation and records its summar
   assert.deepEqual(textsOf((await fixture.messages()).map(({ body }) => body)), ['two', 'second', 'summary'])
 })
 
-test('after a reset the model gets no earlier message, and users still see all of them', async (context) => {
+test('after a reset neither the model nor a list has earlier messages, and their run still has them', async (context) => {
   const { fixture, model, change, ask } = await openFixtureWith(context, [says('first'), says('second')])
-  await ask('one')
+  const { id: earlier } = await ask('one')
   assert.equal((await change('reset')).stopReason, 'end_turn')
   await ask('two')
   assert.deepEqual(textsOf(model.requests.at(-1)!.messages), ['two'])
   const readable = await listMessages(fixture.conversationId, { take: 'newest', limit: 50 }, fixture.context)
-  assert.equal(readable.length, 4)
+  assert.deepEqual(textsOf(readable.map(({ body }) => body)), ['two', 'second'])
+  const past = await fixture.context.deps.store.messages.ofRun(earlier)
+  assert.deepEqual(textsOf(past.map(({ body }) => body)), ['one', 'first'])
 })

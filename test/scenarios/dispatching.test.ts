@@ -54,7 +54,7 @@ test('reject: a busy conversation refuses the message with the id of its run, an
   assert.equal(runs.length, 1)
 })
 
-test('enqueue: further inputs wait in order, up to a limit', async (context) => {
+test('queue: further inputs wait in order, up to a limit', async (context) => {
   const { fixture, mayContinue, received } = await openBusyFixture(context)
   const waiting: RunId[] = []
   for (let index = 0; index < MAX_QUEUED_INPUTS; index++) waiting.push(await fixture.send(`queued ${index}`))

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { FailureKind } from '../../src/core/failure.ts'
 import type { ErrorType, StopReason } from '../../src/core/run.ts'
@@ -249,7 +250,7 @@ test('an output over the limit is truncated for the model and stored whole in a 
   await fixture.ask('go')
   const [outcome] = (await fixture.messages()).flatMap(({ body }) => (body.role === 'tool' ? body.outcomes : []))
   assert.match(outcome!.output, /function output was truncated: 500 characters/)
-  assert.equal(readFileSync(outcome!.spill!, 'utf8').length, 500)
+  assert.equal(readFileSync(join(fixture.home, outcome!.spill!), 'utf8').length, 500)
 })
 
 test('a tool over its timeout is aborted, and an answer it still gives is recorded', async (context) => {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Cooldown, CredentialId } from '../../src/core/credential.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import type { ModelNote } from '../../src/core/model-note.ts'
 import type { Change } from '../../src/core/projection.ts'
+import type { NoteKind } from '../../src/core/target.ts'
 import type { StoredCredential } from '../../src/ports/credential-store.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { ContractTests } from './contract.ts'
@@ -55,12 +57,17 @@ const newCooldown = (key: string, more: Partial<Cooldown> = {}): Cooldown => ({
   ...more,
 })
 const setCooldown = (cooldown: Cooldown): Change => ({ type: 'set-cooldown', cooldown })
-const noteModel = (model: string, notes: { window?: number; textOnlyResults?: true }): Change => ({
-  type: 'note-model',
+const newNote = (model: string, kind: NoteKind, more: Partial<ModelNote> = {}): ModelNote => ({
   provider: 'openai',
   model,
-  notes,
+  kind,
+  value: true,
+  notedAt: AT,
+  expiresAt: AT + 1_000,
+  runId: 'run-0',
+  ...more,
 })
+const noteModel = (note: ModelNote): Change => ({ type: 'note-model', note })
 
 /** Commits one event with these changes, in a run of this organization. */
 async function commit(store: Store, changes: Change[], organizationId = ORGANIZATION): Promise<void> {
@@ -178,19 +185,33 @@ export const CREDENTIALS: ContractTests = {
     assert.deepEqual(await store.cooldowns.list(DEFAULT_ORGANIZATION, AT), [])
   },
 
-  'notes on a model are merged with earlier ones, and can be removed': async ({ store }) => {
+  'notes on a model keep their age, the newest of a kind wins, and they can be forgotten': async ({ store }) => {
     const { modelNotes } = store
-    assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), {})
-    await commit(store, [noteModel('a', { window: 8_000 })])
-    await commit(store, [noteModel('a', { textOnlyResults: true }), noteModel('b', { window: 1 })])
-    await commit(store, [noteModel('a', { window: 4_000 })])
-    assert.deepEqual(await modelNotes.get(ORGANIZATION, 'openai', 'a'), { window: 4_000, textOnlyResults: true })
-    assert.deepEqual(await modelNotes.get(OTHER_ORGANIZATION, 'openai', 'a'), {})
-    assert.equal((await modelNotes.list(ORGANIZATION)).length, 2)
-    assert.equal(await modelNotes.forget(ORGANIZATION, 'openai', 'b'), true)
-    assert.deepEqual(await modelNotes.list(ORGANIZATION), [
-      { provider: 'openai', model: 'a', notes: { window: 4_000, textOnlyResults: true } },
-    ])
+    const notesOf = (model: string) => modelNotes.get(DEFAULT_ORGANIZATION, 'openai', model)
+    assert.deepEqual(await notesOf('a'), [])
+    const relaxed = newNote('a', 'relaxSchemas')
+    const older = newNote('a', 'window', { value: 8_000 })
+    const newer = newNote('a', 'window', { value: 4_000, notedAt: AT + 5, expiresAt: AT + 5_000, runId: 'run-1' })
+    await commit(store, [noteModel(older)])
+    await commit(store, [noteModel(relaxed), noteModel(newNote('b', 'relaxSchemas'))])
+    await commit(store, [noteModel(newer)])
+    const byKind = (notes: ModelNote[]) => notes.sort((one, other) => (one.kind < other.kind ? -1 : 1))
+    assert.deepEqual(byKind(await notesOf('a')), [relaxed, newer])
+    assert.equal((await modelNotes.list(DEFAULT_ORGANIZATION, AT)).length, 3)
+    assert.deepEqual(await modelNotes.list(DEFAULT_ORGANIZATION, AT + 1_000), [newer], 'expired notes are not listed')
+    assert.equal(await modelNotes.forget(DEFAULT_ORGANIZATION, { provider: 'openai', model: 'a' }), 2)
+    assert.deepEqual(await notesOf('a'), [])
+    assert.equal((await notesOf('b')).length, 1)
+  },
+
+  'a note on a credential is its own, and goes with the credential': async ({ store }) => {
+    const { id } = await addCredential(store, SERVER)
+    const mine = newNote('a', 'dropLongContextBeta', { credentialId: id })
+    const others = newNote('a', 'dropLongContextBeta', { credentialId: 'credential-env-OTHER' })
+    await commit(store, [noteModel(mine), noteModel(others)])
+    assert.equal((await store.modelNotes.get(DEFAULT_ORGANIZATION, 'openai', 'a')).length, 2)
+    await store.credentials.remove(DEFAULT_ORGANIZATION, id)
+    assert.deepEqual(await store.modelNotes.get(DEFAULT_ORGANIZATION, 'openai', 'a'), [others])
   },
 
   'of all concurrent refreshes of a credential, in any process, one gets the claim': async ({ store, another }) => {

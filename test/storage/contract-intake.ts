@@ -71,7 +71,7 @@ export const INTAKE: ContractTests = {
     assert.equal((await collect(snapshot.runs())).length, 1)
   },
 
-  'the enqueue policy keeps the order of arrival up to the limit, then refuses': async ({ store }) => {
+  'the queue policy keeps the order of arrival up to the limit, then refuses': async ({ store }) => {
     const agent = await createAgent(store)
     const running = await createRunningRun(store, agent)
     const requests: OpenRun[] = Array.from({ length: MAX_QUEUED_INPUTS }, () => openRun(agent))
@@ -102,7 +102,7 @@ export const INTAKE: ContractTests = {
     const agent = await createAgent(store)
     const running = await createRunningRun(store, agent)
     const steered = await store.runs.open(openRun(agent, { policy: 'steer' }))
-    assert.deepEqual(steered, { type: 'steered', runId: running.id })
+    assert.equal(steered.type === 'steered' && steered.runId, running.id)
     assert.deepEqual(typesOf(await store.events.read(running.id, 1)), ['input-steered'])
 
     await finish(store, running)
@@ -112,7 +112,7 @@ export const INTAKE: ContractTests = {
   'every policy is refused while an approval is pending': async ({ store }) => {
     const agent = await createAgent(store)
     const waiting = await createWaitingRun(store, agent)
-    for (const policy of ['reject', 'enqueue', 'interrupt', 'steer'] as const) {
+    for (const policy of ['reject', 'queue', 'interrupt', 'steer'] as const) {
       const refused = await store.runs.open(openRun(agent, { policy }))
       assert.deepEqual(refused, { type: 'refused', refusal: 'pending-approval', runId: waiting.id })
     }
@@ -123,7 +123,7 @@ export const INTAKE: ContractTests = {
     const idempotency = { key: 'k', digest: 'd' }
     const run = requireOpened(await store.runs.open(openRun(agent, { run: { idempotency } })))
     const again = await store.runs.open(openRun(agent, { run: { idempotency }, policy: 'reject' }))
-    assert.deepEqual(again, { type: 'repeated', runId: run.id })
+    assert.deepEqual(again, { type: 'repeated', runId: run.id, request: run.id })
     const other = await store.runs.open(openRun(agent, { run: { idempotency: { key: 'k', digest: 'other' } } }))
     assert.deepEqual(other, { type: 'key-conflict', runId: run.id })
     assert.equal((await store.runs.open(openRun(await createAgent(store), { run: { idempotency } }))).type, 'opened')
@@ -133,9 +133,11 @@ export const INTAKE: ContractTests = {
     const agent = await createAgent(store)
     const running = await createRunningRun(store, agent)
     const request = () => openRun(agent, { policy: 'steer', run: { idempotency: { key: 'k', digest: 'd' } } })
-    assert.deepEqual(await store.runs.open(request()), { type: 'steered', runId: running.id })
+    const first = request()
+    const { id } = first.run
+    assert.deepEqual(await store.runs.open(first), { type: 'steered', runId: running.id, request: id })
     await finish(store, running)
-    assert.deepEqual(await store.runs.open(request()), { type: 'repeated', runId: running.id })
+    assert.deepEqual(await store.runs.open(request()), { type: 'repeated', runId: running.id, request: id })
   },
 
   'the same request sent twice at once opens one run': async ({ store, another }) => {

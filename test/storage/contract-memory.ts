@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Block } from '../../src/core/block.ts'
+import { defined } from '../../src/core/defined.ts'
 import type { AgentId, BlockId, ConversationId, OrganizationId, PassageId } from '../../src/core/id.ts'
 import type { Passage } from '../../src/core/passage.ts'
 import type { StoredTool } from '../../src/core/stored-tool.ts'
@@ -319,6 +320,24 @@ export const MEMORY: ContractTests = {
     await store.prompts.replace(ORGANIZATION, conversationId, 'three')
     await store.agents.update(ORGANIZATION, agent.agentId, { recompiles: true })
     assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), undefined)
+  },
+
+  'a page of large passages ends early, and reading on after its last one gives all of them': async ({ store }) => {
+    const agent = await createAgent(store)
+    for (const first of ['a', 'b', 'c', 'd'])
+      await store.passages.insert(newPassage(agent.agentId, first + 'x'.repeat(3 * 1_048_576)))
+    const pages: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await store.passages.list(ORGANIZATION, agent.agentId, {
+        limit: 9,
+        order: 'asc',
+        ...defined({ after }),
+      })
+      if (page!.length === 0) break
+      pages.push(page!.map(({ text }) => text[0]).join(''))
+      after = page!.at(-1)!.id
+    }
+    assert.deepEqual(pages, ['abc', 'd'])
   },
 
   'passages are found by their words, best match first': async ({ store }) => {

@@ -26,7 +26,6 @@ export const READS: ContractTests = {
     const agent = await store.agents.get(ORGANIZATION, agentId)
     assert.equal(agent?.name, 'keeper')
     assert.deepEqual(agent?.tools, ['note'])
-    assert.deepEqual(await store.agents.findByName(ORGANIZATION, 'keeper'), agent)
     const conversation = await store.conversations.defaultOf(ORGANIZATION, agentId)
     assert.equal(conversation?.id, conversationId)
     assert.equal(conversation?.isDefault, true)
@@ -34,6 +33,19 @@ export const READS: ContractTests = {
     await store.conversations.create(second)
     assert.deepEqual(await store.conversations.get(ORGANIZATION, second.id), second)
     assert.deepEqual(await store.conversations.list(ORGANIZATION, agentId), [second, conversation])
+  },
+
+  'ids are found by their beginning, in order': async ({ store }) => {
+    const made = []
+    for (let count = 0; count < 3; count++) made.push(await createAgent(store))
+    const find = (kind: 'agent' | 'conv' | 'run', start: string, limit = 10) =>
+      store.ids.beginningWith(ORGANIZATION, { kind, start, limit })
+    const ids = made.map(({ agentId }) => agentId).sort()
+    assert.deepEqual(await find('agent', 'agent-'), ids)
+    assert.deepEqual(await find('agent', 'agent-', 2), ids.slice(0, 2))
+    assert.deepEqual(await find('agent', ids[1]!.slice(0, 20)), [ids[1]])
+    assert.deepEqual(await find('conv', made[0]!.conversationId.slice(0, 20)), [made[0]!.conversationId])
+    assert.deepEqual(await find('run', 'run-0'), [])
   },
 
   'lists are newest first and paged': async ({ store }) => {
@@ -139,7 +151,10 @@ export const READS: ContractTests = {
     const [message] = await store.messages.context(agent.conversationId)
     const theirs = OTHER_ORGANIZATION
     assert.equal(await store.agents.get(theirs, agent.agentId), undefined)
-    assert.equal(await store.agents.findByName(theirs, 'keeper'), undefined)
+    assert.deepEqual(await store.agents.search(theirs, { name: 'keeper' }, { limit: 10, order: 'asc' }), [])
+    const start = agent.agentId.slice(0, 14)
+    assert.deepEqual(await store.ids.beginningWith(theirs, { kind: 'agent', start, limit: 10 }), [])
+    assert.deepEqual(await store.runs.usageOf(theirs, agent.conversationId), [])
     assert.deepEqual(await store.agents.list(theirs, { limit: 10 }), [])
     assert.equal(await store.conversations.get(theirs, agent.conversationId), undefined)
     assert.equal(await store.conversations.defaultOf(theirs, agent.agentId), undefined)

@@ -45,6 +45,7 @@ export const REQUESTS: ContractTests = {
     assert.deepEqual(await send(store, agent, requestIdentity({ otids: ['one', 'two'] })), {
       type: 'repeated',
       runId: id,
+      request: id,
     })
     const conflict = { type: 'otid-conflict', runId: id }
     assert.deepEqual(await send(store, agent, requestIdentity({ otids: ['three', 'two'], digest: 'other' })), conflict)
@@ -71,7 +72,7 @@ export const REQUESTS: ContractTests = {
     const agent = await createAgent(store)
     const silent = await failed(store, agent, requestIdentity({ otids: ['one'] }), false)
     const retried = await send(store, agent, requestIdentity({ otids: ['one'], isRetry: true }))
-    assert.deepEqual(retried, { type: 'repeated', runId: silent.id })
+    assert.deepEqual(retried, { type: 'repeated', runId: silent.id, request: silent.id })
     const second = requireOpened(await send(store, agent, requestIdentity({ otids: ['one'] })))
     assert.notEqual(second.id, silent.id)
     assert.equal(await store.runs.findByOtid(ORGANIZATION, agent.conversationId, 'one'), second.id)
@@ -79,7 +80,7 @@ export const REQUESTS: ContractTests = {
     const elsewhere = await createAgent(store)
     const spoken = await failed(store, elsewhere, requestIdentity({ otids: ['one'] }), true)
     const repeat = await send(store, elsewhere, requestIdentity({ otids: ['one'] }))
-    assert.deepEqual(repeat, { type: 'repeated', runId: spoken.id })
+    assert.deepEqual(repeat, { type: 'repeated', runId: spoken.id, request: spoken.id })
   },
 
   'a retry without an otid finds the newest unanswered run of the same request within the retry window': async ({
@@ -91,11 +92,38 @@ export const REQUESTS: ContractTests = {
     const first = requireOpened(await send(store, agent, request))
     const second = requireOpened(await send(store, agent, request, AT + 1))
     assert.notEqual(first.id, second.id)
-    assert.deepEqual(await send(store, agent, retry, AT + 2), { type: 'repeated', runId: second.id })
+    assert.deepEqual(await send(store, agent, retry, AT + 2), {
+      type: 'repeated',
+      runId: second.id,
+      request: second.id,
+    })
     await store.runs.markAnswered(second.id)
-    assert.deepEqual(await send(store, agent, retry, AT + 3), { type: 'repeated', runId: first.id })
+    assert.deepEqual(await send(store, agent, retry, AT + 3), { type: 'repeated', runId: first.id, request: first.id })
     requireOpened(await send(store, agent, requestIdentity({ fingerprint: 'another', isRetry: true }), AT + 4))
     requireOpened(await send(store, agent, retry, AT + 5 * 60_000))
+  },
+
+  'an original that waited while its retry opened the run attaches to that run, once; a later equal message is new':
+    async ({ store, another }) => {
+      const agent = await createAgent(store)
+      const { store: other } = await another()
+      const original = requestIdentity({ fingerprint: 'print' })
+      const retry = requestIdentity({ fingerprint: 'print', isRetry: true })
+      const opened = requireOpened(await send(store, agent, retry, AT + 500))
+      const later = requireOpened(await send(store, agent, original, AT + 501))
+      assert.notEqual(later.id, opened.id)
+      requireOpened(await send(store, agent, requestIdentity({ fingerprint: 'another' }), AT))
+      requireOpened(await send(store, await createAgent(store), original, AT))
+      const { id } = opened
+      assert.deepEqual(await send(other, agent, original, AT), { type: 'repeated', runId: id, request: id })
+      requireOpened(await send(store, agent, original, AT + 1))
+    },
+
+  'of two equal messages that wait at the same time both are accepted': async ({ store }) => {
+    const agent = await createAgent(store)
+    const message = requestIdentity({ fingerprint: 'print' })
+    requireOpened(await send(store, agent, message, AT + 1))
+    requireOpened(await send(store, agent, message, AT))
   },
 
   'runs are listed in both orders, between cursors, and by filters': async ({ store }) => {

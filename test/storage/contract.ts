@@ -12,6 +12,7 @@ import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
 import { REQUESTS } from './contract-requests.ts'
 import { SEARCH } from './contract-search.ts'
+import { STEERS } from './contract-steers.ts'
 import { STREAMS } from './contract-streams.ts'
 import type { StorageFixture } from './fixture-storage.ts'
 
@@ -23,6 +24,7 @@ export type OpenFixture = () => Promise<{ fixture: StorageFixture; close(): Prom
 const CONTRACT: ContractTests = {
   ...APPENDS,
   ...INTAKE,
+  ...STEERS,
   ...CLAIMS,
   ...READS,
   ...STREAMS,

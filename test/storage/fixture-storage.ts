@@ -101,7 +101,7 @@ export function openRun(
   return {
     run: newRun(agent, run),
     entry: entry(accepted),
-    policy: 'enqueue',
+    policy: 'queue',
     interruption: entry(cancelled),
     steering: entry(steered),
     ...rest,

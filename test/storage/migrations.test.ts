@@ -17,6 +17,7 @@ import { BLOCK } from '../../src/storage/rows/block-row.ts'
 import { CONVERSATION_COLUMNS } from '../../src/storage/rows/conversation-row.ts'
 import { COOLDOWN, CREDENTIAL_COLUMNS } from '../../src/storage/rows/credential-row.ts'
 import { MCP_SERVER } from '../../src/storage/rows/mcp-server-row.ts'
+import { MODEL_NOTE_COLUMNS } from '../../src/storage/rows/model-note-row.ts'
 import { PASSAGE } from '../../src/storage/rows/passage-row.ts'
 import { API_KEY, AUDIT_ENTRY, ORGANIZATION, USER } from '../../src/storage/rows/people-rows.ts'
 import { RUN_COLUMNS } from '../../src/storage/rows/run-row.ts'
@@ -61,6 +62,7 @@ const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> 
   mcp_servers: { mapped: MCP_SERVER.columns },
   credentials: { mapped: CREDENTIAL_COLUMNS, besides: ['refreshing_until'] },
   cooldowns: { mapped: COOLDOWN.columns, besides: ['organization_id'] },
+  model_notes: { mapped: MODEL_NOTE_COLUMNS, besides: ['organization_id'] },
   organizations: { mapped: ORGANIZATION.columns },
   users: { mapped: USER.columns },
   api_keys: { mapped: API_KEY.columns, besides: ['digest'] },

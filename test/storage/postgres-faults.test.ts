@@ -79,12 +79,13 @@ for (const when of ['before', 'after'] as const) {
   })
 }
 
-test('steering whose connection is cut is reported as unknown and never repeated', { skip }, async (context) => {
+test('steering whose connection is cut is found, and never repeated', { skip }, async (context) => {
   const { store, proxy } = await openProxied(context)
   const agent = await createAgent(store)
   const run = await createRunningRun(store, agent)
   proxy.cutAtNextCommit('after')
-  await assert.rejects(store.runs.open(openRun(agent, { policy: 'steer' })), isFault('outcome-unknown'))
+  const request = openRun(agent, { policy: 'steer' })
+  assert.deepEqual(await store.runs.open(request), { type: 'steered', runId: run.id, request: request.run.id })
   assert.deepEqual(typesOf(await store.events.read(run.id, 1)), ['input-steered'])
 })
 

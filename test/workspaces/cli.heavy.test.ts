@@ -57,6 +57,16 @@ describe('holdfast workspaces', { concurrency: 3 }, () => {
     assert.equal(logs.stdout.match(/GET \//g)?.length, 2, 'one visit on each side of the kill')
     assert.match(logs.stderr, /still running/)
 
+    const shown = await holdfast(['workspaces', 'show', 'assistant'], { home })
+    assert.match(shown.stdout, new RegExp(`ports +\\d+ \\(${running[0]!.id}\\)`))
+    const open = startHoldfast(['workspaces', 'open', 'assistant', '--minutes', '5'], { home })
+    await open.waitForText('Ctrl-C closes the page.')
+    open.child.kill('SIGINT')
+    const opened = await open.ended
+    assert.equal(opened.code, 0, opened.stderr)
+    assert.match(opened.stdout, /^http:\/\/127\.0\.0\.1:\d+\/open\/[0-9a-f]{32}\n$/)
+    assert.equal((await fetch(opened.stdout.trim())).status, 404, 'the page ended with its command')
+
     chat.type('stop it\n')
     await chat.waitForText('It has ended.')
     chat.child.stdin.end()

@@ -19,26 +19,34 @@ function groups(controllers: string) {
 test('where the controllers are delegated, a sandbox has a cgroup with its limits', (context) => {
   const folder = groups('cpu memory pids')
   context.after(() => rmSync(folder, { recursive: true }))
-  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.add(4711)
+  newCgroup('conv-1', QUOTA, { root: folder, self: join(folder, 'self') })!.add(4711)
   const read = (name: string) => readFileSync(join(folder, 'services', 'holdfast-conv-1', name), 'utf8')
-  assert.deepEqual([read('cgroup.procs'), read('pids.max')], ['4711', '72'])
+  assert.deepEqual([read('cgroup.procs'), read('pids.max'), read('cpu.weight')], ['4711', '72', '100'])
+  assert.equal(read('memory.swap.max'), '0')
   assert.ok(Number(read('memory.max')) > QUOTA.memoryBytes)
 })
 
 test('where the controllers are not delegated, no cgroup is created', (context) => {
   const folder = groups('cpu')
   context.after(() => rmSync(folder, { recursive: true }))
-  assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'self')), undefined)
-  assert.equal(newCgroup('conv-1', QUOTA, folder, join(folder, 'nowhere')), undefined)
+  assert.equal(newCgroup('conv-1', QUOTA, { root: folder, self: join(folder, 'self') }), undefined)
+  assert.equal(newCgroup('conv-1', QUOTA, { root: folder, self: join(folder, 'nowhere') }), undefined)
 })
 
-test('cgroup version 1 limits the number of processes only', (context) => {
+test('cgroup version 1 limits memory, processes and processor time, each where its controller is writable', (context) => {
   const folder = groups('cpu')
   context.after(() => rmSync(folder, { recursive: true }))
-  mkdirSync(join(folder, 'pids', 'mine'), { recursive: true })
-  writeFileSync(join(folder, 'pids', 'mine', 'cgroup.procs'), '')
-  writeFileSync(join(folder, 'self'), '8:pids:/mine\n0::/\n')
-  newCgroup('conv-1', QUOTA, folder, join(folder, 'self'))!.add(4711)
-  const place = join(folder, 'pids', 'mine', 'holdfast-conv-1')
-  assert.deepEqual(readdirSync(place).sort(), ['cgroup.procs', 'pids.max'])
+  for (const controller of ['pids', 'memory', 'cpu']) {
+    mkdirSync(join(folder, controller, 'mine'), { recursive: true })
+    writeFileSync(join(folder, controller, 'mine', 'cgroup.procs'), '')
+  }
+  writeFileSync(join(folder, 'self'), '8:pids:/mine\n5:memory:/mine\n4:cpu,cpuacct:/mine\n0::/\n')
+  const place = { root: folder, self: join(folder, 'self') }
+  const group = newCgroup('conv-1', QUOTA, place)!
+  group.add(4711)
+  const files = (controller: string) => readdirSync(join(folder, controller, 'mine', 'holdfast-conv-1')).sort()
+  assert.deepEqual(files('pids'), ['cgroup.procs', 'pids.max'])
+  assert.deepEqual(files('memory'), ['cgroup.procs', 'memory.limit_in_bytes', 'memory.memsw.limit_in_bytes'])
+  assert.deepEqual(files('cpu'), ['cgroup.procs', 'cpu.shares'])
+  assert.deepEqual(group.limits, ['memory', 'processes', 'processor'])
 })

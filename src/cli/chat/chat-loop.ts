@@ -1,35 +1,36 @@
-import type { Agent, Conversation } from '../../core/agent.ts'
 import type { RunId } from '../../core/id.ts'
 import type { Run } from '../../core/run.ts'
 import { listApprovals } from '../../service/approvals/approvals.ts'
 import { listRuns } from '../../service/runs/runs.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { followRun } from '../follow-run.ts'
-import type { HomeSession } from '../home-session.ts'
-import type { Screen } from '../terminal.ts'
+import { commandLine } from '../program-name.ts'
+import { USER_PROMPT } from '../render/message.ts'
 import { askApproval, callText } from './ask-approval.ts'
-import type { Keyboard } from './keyboard.ts'
+import type { ChatSession } from './chat-session.ts'
+import { followTurn } from './follow-turn.ts'
+import type { Entered } from './keyboard.ts'
+import { sendFromChat } from './send-from-chat.ts'
+import { turnSummary } from './turn-summary.ts'
 
 /** `go-on`: read the next line. `nothing-done`: likewise, nothing was printed. `leave`: the user left during a turn. */
 export type ChatOutcome = 'go-on' | 'nothing-done' | 'leave'
 
-export type ChatSession = HomeSession & {
-  agent: Agent
-  conversation: Conversation
-  keyboard: Keyboard
-  screen: Screen
-  /** Runs that this chat printed, or that ended before it began. */
-  shownRuns: Set<RunId>
+/** Sends one message and prints the whole turn, approvals included, and the turns of messages sent meanwhile. */
+export async function sendAndFollow({ text, shown }: Entered, chat: ChatSession): Promise<ChatOutcome> {
+  echo(shown, chat)
+  return followTurnToEnd(async () => (await sendFromChat(text, chat)).runId, chat)
 }
 
-/** Sends one message and prints the whole turn, approvals included. */
-export async function sendAndFollow(text: string, chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
-  const { verbs, agent, conversation } = chat
-  return followToEnd(await verbs.send({ agent, conversationId: conversation.id, text }), chat, leaving)
+/** A terminal shows the message above its answer; without one the input was echoed already. */
+export function echo(shown: string, { screen, isLive }: ChatSession): void {
+  if (isLive)
+    screen.line(
+      `${screen.look.paint.bold(USER_PROMPT)} ${shown.replaceAll('\n', `\n${' '.repeat(USER_PROMPT.length + 1)}`)}`,
+    )
 }
 
 /** Continues what an earlier process left: an unfinished turn, the runs queued behind it, a pending approval. */
-export async function resumeUnfinished(chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
+export async function resumeUnfinished(chat: ChatSession): Promise<ChatOutcome> {
   const { context, conversation, screen } = chat
   const { bold } = screen.look.paint
   const filter = { conversationId: conversation.id }
@@ -37,14 +38,14 @@ export async function resumeUnfinished(chat: ChatSession, leaving: AbortControll
   for (const run of unfinished.reverse()) {
     const what = run.continues ? 'Continuing an answered approval' : 'Continuing an unfinished turn'
     screen.line(bold(`${what} (${run.id}):`))
-    if ((await followToEnd(run.id, chat, leaving)) === 'leave') return 'leave'
+    if ((await followTurnToEnd(async () => run.id, chat)) === 'leave') return 'leave'
   }
   const [waiting] = await listRuns({ ...filter, waiting: true }, 1, context)
   if (!waiting) return unfinished.length > 0 ? 'go-on' : 'nothing-done'
   const { keyboard } = chat
   screen.line(bold(`An approval is still pending (${waiting.id}):`))
   await printPendingCalls(waiting, chat)
-  return keyboard.isAttended ? askForApprovals(waiting, chat, leaving) : printOpenApproval(waiting, chat)
+  return keyboard.isAttended ? askForApprovals(waiting, chat) : printOpenApproval(waiting, chat)
 }
 
 /** At most this many runs that began since the last input are printed. */
@@ -55,71 +56,67 @@ export async function markRunsShown({ context, conversation, shownRuns }: ChatSe
 }
 
 /** Prints runs that began without this chat: an ended process woke the agent, or another client sent a message. */
-export async function showNewRuns(chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
+export async function showNewRuns(chat: ChatSession): Promise<ChatOutcome> {
   const { context, conversation, screen, shownRuns } = chat
   const runs = await listRuns({ conversationId: conversation.id }, MAX_NEW_RUNS, context)
   for (const run of runs.filter(({ id }) => !shownRuns.has(id)).reverse()) {
     screen.line(screen.look.paint.bold(`Since your last message (${run.id}):`))
-    if ((await followToEnd(run.id, chat, leaving)) === 'leave') return 'leave'
+    if ((await followTurnToEnd(async () => run.id, chat)) === 'leave') return 'leave'
     screen.line()
   }
   return 'go-on'
 }
 
-async function followToEnd(runId: RunId, chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
-  const ended = await follow(runId, chat, leaving)
-  if (leaving.signal.aborted) return 'leave'
-  return askForApprovals(ended, chat, leaving)
+export async function followTurnToEnd(open: () => Promise<RunId>, chat: ChatSession): Promise<ChatOutcome> {
+  const ended = await followTurn(open, chat)
+  if (!ended || chat.leaving.signal.aborted) return 'leave'
+  const outcome = await askForApprovals(ended, chat)
+  const next = outcome === 'go-on' ? chat.queued.shift() : undefined
+  if (!next) return outcome
+  chat.screen.line()
+  echo(next.shown, chat)
+  return followTurnToEnd(async () => next.runId, chat)
 }
 
-async function askForApprovals(run: Run, chat: ChatSession, leaving: AbortController): Promise<ChatOutcome> {
-  const { context, verbs, keyboard, screen } = chat
+/** Answers what a run waits for, until its turn has ended; prints what the turn cost. */
+async function askForApprovals(run: Run, chat: ChatSession): Promise<ChatOutcome> {
+  const { context, verbs, keyboard } = chat
+  const turn = [run.id]
   let current = run
   while (current.waiting) {
     if (!keyboard.isAttended) return printOpenApproval(current, chat)
-    const pending = await pendingCalls(current, context)
-    const verdicts = await askApproval(pending, keyboard, screen)
+    const verdicts = await askApproval(await pendingCalls(current, context), chat)
     if (!verdicts) {
       printOpenApproval(current, chat)
       return 'leave'
     }
-    const next = await verbs.answer(current.id, verdicts)
-    current = await follow(next, chat, leaving)
-    if (leaving.signal.aborted) return 'leave'
+    const waiting = current.id
+    const continued = await followTurn(() => verbs.answer(waiting, verdicts), chat)
+    if (!continued || chat.leaving.signal.aborted) return 'leave'
+    turn.push(continued.id)
+    current = continued
   }
+  await printSummary(turn, chat)
   return 'go-on'
 }
 
-/** The first Ctrl-C cancels the turn; the second leaves it to the next process. */
-async function follow(runId: RunId, chat: ChatSession, leaving: AbortController): Promise<Run> {
-  const { verbs, screen, keyboard } = chat
-  chat.shownRuns.add(runId)
-  let interrupts = 0
-  const interrupt = () => {
-    interrupts += 1
-    if (interrupts > 1) return leaving.abort()
-    verbs.cancel(runId).catch((fault) => screen.line(`\n  Cancelling the turn failed: ${fault}`))
-  }
-  keyboard.onInterrupt(interrupt)
-  process.on('SIGINT', interrupt)
-  try {
-    return await followRun(runId, { session: chat, signal: leaving.signal, answers: screen, notes: screen })
-  } finally {
-    process.off('SIGINT', interrupt)
-    keyboard.onInterrupt(() => {})
-  }
+/** Only for a person: a script wants the answer. */
+async function printSummary(runIds: readonly RunId[], { keyboard, screen, context }: ChatSession): Promise<void> {
+  if (!keyboard.isAttended) return
+  const summary = await turnSummary(runIds, context)
+  if (summary !== undefined) screen.line(screen.look.paint.dim(`  ${summary}`))
 }
 
 function printOpenApproval({ id }: Run, { screen }: ChatSession): ChatOutcome {
   const { dim } = screen.look.paint
   screen.line('  The approval is still pending. Answer it with:')
-  screen.line(`    holdfast approvals approve ${id}`)
-  screen.line(`    holdfast approvals deny ${id} --reason "…"`)
-  screen.line(dim('    or start holdfast chat in a terminal to be asked again.'))
+  screen.line(`    ${commandLine(`approvals approve ${id}`)}`)
+  screen.line(`    ${commandLine(`approvals deny ${id} --reason "…"`)}`)
+  screen.line(dim('    or type /approve or /deny in a chat with this agent.'))
   return 'go-on'
 }
 
-const pendingCalls = async (run: Run, context: ServiceContext) =>
+export const pendingCalls = async (run: Run, context: ServiceContext) =>
   (await listApprovals(context)).find((pending) => pending.run.id === run.id)?.calls ?? []
 
 async function printPendingCalls(run: Run, { context, screen }: ChatSession): Promise<void> {

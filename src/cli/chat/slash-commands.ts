@@ -1,59 +1,59 @@
-import { listMessages } from '../../service/messages/messages.ts'
-import { listRuns } from '../../service/runs/runs.ts'
-import { renderMessage } from '../render/message.ts'
-import { runLine } from '../render/run.ts'
-import type { ChatSession } from './chat-loop.ts'
-
-type SlashCommand = { description: string; run(chat: ChatSession): Promise<'quit' | undefined> }
-
-const MAX_HISTORY = 200
+import type { ChatSession, CommandOutcome } from './chat-session.ts'
+import type { Completion } from './completion.ts'
+import { CONVERSATION_COMMANDS } from './conversation-commands.ts'
+import { exportConversation } from './export-conversation.ts'
+import { SETTING_COMMANDS } from './setting-commands.ts'
+import type { SlashCommand } from './slash-command.ts'
+import { TURN_COMMANDS } from './turn-commands.ts'
 
 /** The commands of a chat. A line that starts with a slash is never sent to the agent. */
 const SLASH_COMMANDS: Record<string, SlashCommand> = {
-  help: {
-    description: 'Show this list.',
-    async run({ screen }) {
-      for (const [name, { description }] of Object.entries(SLASH_COMMANDS))
-        screen.line(`  /${name.padEnd(10)}${description}`)
-      screen.line(`  ${'Ctrl-C'.padEnd(11)}Cancel the running turn; at the prompt, leave the chat.`)
-      return undefined
-    },
+  help: { description: 'Show this list.', run: async (_, chat) => printHelp(chat) },
+  ...CONVERSATION_COMMANDS,
+  export: {
+    usage: '[file]',
+    description: 'Write this conversation to a file as Markdown.',
+    run: exportConversation,
   },
-  history: {
-    description: 'Show the messages of this conversation.',
-    async run({ context, conversation, screen }) {
-      const messages = await listMessages(conversation.id, { limit: MAX_HISTORY, take: 'newest' }, context)
-      for (const message of messages) for (const line of renderMessage(message, screen.look)) screen.line(line)
-      if (messages.length === 0) screen.line('  No messages yet.')
-      return undefined
-    },
-  },
-  runs: {
-    description: 'Show the runs of this conversation and how they ended.',
-    async run({ context, conversation, screen }) {
-      const runs = await listRuns({ conversationId: conversation.id }, 20, context)
-      const now = context.deps.clock.now()
-      for (const run of runs.reverse()) screen.line(`  ${runLine(run, now, screen.look)}`)
-      screen.line(screen.look.paint.dim('  `holdfast runs show RUN` shows the events of a run.'))
-      return undefined
-    },
-  },
-  new: {
-    description: 'Start a new conversation with the same agent.',
-    async run(chat) {
-      chat.conversation = await chat.verbs.createConversation(chat.agent)
-      chat.shownRuns.clear()
-      chat.screen.line('  Started a new conversation. The old one is kept.')
-      return undefined
-    },
-  },
+  ...SETTING_COMMANDS,
+  ...TURN_COMMANDS,
   quit: { description: 'Leave the chat (also Ctrl-D).', run: async () => 'quit' },
 }
 
-export async function runSlashCommand(line: string, chat: ChatSession): Promise<'quit' | undefined> {
-  const name = line.slice(1).trim().split(/\s/)[0] ?? ''
+const KEYS: readonly (readonly [string, string])[] = [
+  ['Enter', 'Send. The turn of a message that is sent while another turn runs follows that turn.'],
+  ['Ctrl-J, Alt-Enter', 'Begin a new line. So does a backslash at the end of the line.'],
+  ['Ctrl-C', 'Cancel the running turn; twice leaves it to go on. At the prompt: leave the chat.'],
+  ['Tab', 'Complete a command.'],
+]
+
+export async function runSlashCommand(line: string, chat: ChatSession): Promise<CommandOutcome> {
+  const [, name = '', words = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
   const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined
-  if (command) return command.run(chat)
-  chat.screen.line(`  Unknown command /${name}. /help lists the commands.`)
+  const { screen } = chat
+  if (!command) screen.line(`  Unknown command /${name}. /help lists the commands.`)
+  else if (chat.current && command.notDuringTurn)
+    screen.line(`  A turn is running, so /${name} has to wait. /stop cancels the turn.`)
+  else return (await command.run(words.trim(), chat)) ?? 'go-on'
+  return 'go-on'
+}
+
+/** The words that may stand at the end of a line that begins with a slash. */
+export async function completeCommand(line: string, chat: ChatSession): Promise<Completion> {
+  const space = line.indexOf(' ')
+  if (!line.startsWith('/') || line.includes('\n')) return { from: line.length, words: [] }
+  if (space === -1) return { from: 1, words: Object.keys(SLASH_COMMANDS) }
+  const command = SLASH_COMMANDS[line.slice(1, space)]
+  return { from: space + 1, words: (await command?.complete?.(chat)) ?? [] }
+}
+
+async function printHelp({ screen }: ChatSession): Promise<undefined> {
+  const { bold, dim } = screen.look.paint
+  const names = Object.entries(SLASH_COMMANDS).map(
+    ([name, { usage, description }]) => [`/${name}${usage ? ` ${usage}` : ''}`, description] as const,
+  )
+  for (const [name, description] of names) screen.line(`  ${bold(name.padEnd(23))}${description}`)
+  screen.line()
+  for (const [key, description] of KEYS) screen.line(`  ${bold(key.padEnd(23))}${dim(description)}`)
   return undefined
 }

@@ -1,5 +1,7 @@
 import type { Agent } from '../../core/agent.ts'
+import { commandLine } from '../program-name.ts'
 import type { Look } from '../terminal.ts'
+import { padToWidth, textWidth } from '../text-width.ts'
 
 const EXAMPLES = [
   ['what time is it in Tokyo', 'uses a tool'],
@@ -22,7 +24,7 @@ export function welcome(agent: Agent, { paint }: Look): string[] {
     ...(isScripted
       ? ['This agent answers from a script and needs no API key. Type, for example:', ...examples, '']
       : []),
-    `/help lists the commands. ${bold('holdfast demo')} shows all of it in a minute, including kill -9.`,
+    `/help lists the commands. ${bold(commandLine('demo'))} shows all of it in a minute, including kill -9.`,
   ]
 }
 
@@ -31,9 +33,15 @@ export const welcomeBack = (agent: Agent, { paint }: Look): string[] => [
 ]
 
 /** Printed without a terminal and without input. */
-export const NO_INPUT_HELP = [
-  'There was no input and no terminal to read from. To chat, use one of:',
-  '  npm run chat                               in a terminal',
-  '  echo "what time is it in Tokyo" | npm run chat',
-  '  npm run holdfast -- run "roll two dice"    one turn, for scripts',
-]
+export const noInputHelp = (): string[] => {
+  const ways = [
+    [commandLine('chat'), 'in a terminal'],
+    [`echo "what time is it in Tokyo" | ${commandLine('chat')}`, ''],
+    [commandLine('run "roll two dice"'), 'one turn, for scripts'],
+  ] as const
+  const width = Math.max(...ways.map(([command]) => textWidth(command)))
+  return [
+    'There was no input and no terminal to read from. To chat, use one of:',
+    ...ways.map(([command, what]) => `  ${padToWidth(command, width)}   ${what}`.trimEnd()),
+  ]
+}

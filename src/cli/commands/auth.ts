@@ -17,14 +17,17 @@ import { addToken, signIn } from '../../service/credentials/sign-in.ts'
 import { poolMembers, requireProviderName } from '../../service/providers/providers.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
+import { confirmRemoval } from '../confirm-removal.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
-import { confirm, secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
+import { type JsonFlag, printResult } from '../print-result.ts'
+import { commandLine } from '../program-name.ts'
+import { secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
 import { credentialJson, credentialLine } from '../render/credential.ts'
 import { count } from '../render/run.ts'
 import { stoppable } from '../stoppable.ts'
 import { safeText } from '../terminal.ts'
 
-type AuthAddFlags = {
+type AuthAddFlags = JsonFlag & {
   label?: string
   keyStdin?: boolean
   tokenStdin?: boolean
@@ -39,7 +42,7 @@ export const add = (provider: string, options: AuthAddFlags, cli: CliContext): P
     requireProviderName(provider, context)
     if ([options.keyStdin, options.tokenStdin, options.device].filter(Boolean).length > 1)
       throw new Problem('invalid', 'Use only one of --key-stdin, --token-stdin and --device.')
-    if (options.device) return addByDevice(provider, options, { context, cli })
+    if (options.device) return addByDevice(provider, options, { context, cli, flags: options })
     const secret = await readSecret(provider, options, cli)
     if (secret === undefined) return INTERRUPTED
     const more = defined({ label: options.label, onSameLabel: options.replace ? ('replace' as const) : undefined })
@@ -48,7 +51,7 @@ export const add = (provider: string, options: AuthAddFlags, cli: CliContext): P
     const added = options.tokenStdin
       ? await addToken({ provider, tokenResponse: secret, ...more, ...from }, context)
       : await addCredential({ provider, secret: plainKey(secret), ...more }, context)
-    printAdded({ label: added.label, hint: added.hint ?? '' }, provider, { context, cli })
+    printAdded({ label: added.label, hint: added.hint ?? '' }, provider, { context, cli, flags: options })
     return 0
   })
 
@@ -57,7 +60,7 @@ export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<
     const { out } = cli
     const members = poolMembers(await listCredentials(context), await listCooldowns(context))
     if (json) return printJson(out, members.map(credentialJson))
-    if (members.length === 0) out.line('No credentials yet. `holdfast auth add PROVIDER` adds one.')
+    if (members.length === 0) out.line(`No credentials yet. \`${commandLine('auth add PROVIDER')}\` adds one.`)
     const now = context.deps.clock.now()
     for (const provider of new Set(members.map((member) => member.provider))) {
       out.line(out.look.paint.bold(safeText(provider)))
@@ -69,12 +72,13 @@ export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<
   })
 
 /** Exit code 1 if a credential could not be renewed. */
-export const refresh = (which: string, cli: CliContext): Promise<number> =>
+export const refresh = (which: string, flags: JsonFlag, cli: CliContext): Promise<number> =>
   stoppable((signal) =>
     withApp(cli, 'guest', async ({ context }) => {
       const { renewed, variables } = await renewCredentials({ which, signal }, context)
-      for (const renewal of renewed) cli.out.line(renewalText(renewal))
-      for (const variable of variables)
+      if (flags.json) printJson(cli.out, { renewed: renewed.map(renewalJson), variables })
+      else for (const renewal of renewed) cli.out.line(renewalText(renewal))
+      for (const variable of flags.json ? [] : variables)
         cli.out.line(
           `${variable} is an environment variable and cannot be refreshed here. Change it and restart Holdfast.`,
         )
@@ -82,36 +86,31 @@ export const refresh = (which: string, cli: CliContext): Promise<number> =>
     }),
   )
 
-export const remove = (idOrLabel: string, { yes }: { yes?: boolean }, cli: CliContext): Promise<number> =>
+export const remove = (idOrLabel: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
   withApp(cli, 'guest', async ({ context }) => {
     const { provider, label, id } = await requireCredential(idOrLabel, context)
     const what = `${safeText(label)} of ${provider} (${id})`
-    if (!yes) {
-      const { stdin, stderr } = process
-      if (!stdin.isTTY) throw new Problem('invalid', `Confirmation needs a terminal. Add --yes to remove ${what}.`)
-      if (!(await confirm(`Remove ${what}? Its secret cannot be recovered. [y/N] `, stdin, stderr))) {
-        cli.out.line('Nothing was removed.')
-        return 1
-      }
-    }
+    const consequence = 'Its secret cannot be recovered.'
+    if (!(await confirmRemoval({ verb: 'Remove', what, consequence }, flags, cli))) return 1
     await removeCredential(id, context)
-    cli.out.line(`Removed ${what}.`)
+    printResult(cli, flags, { sentence: `Removed ${what}.`, value: { id, provider, label, deleted: true } })
     return 0
   })
 
-export const rotate = (cli: CliContext): Promise<void> =>
+export const rotate = (flags: JsonFlag, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context, settings }) => {
     if (cli.environment.DATABASE_URL)
       cli.notes.line(
         `Other machines on this database have copies of secret.key. Stop them first, and copy the new file from ${settings.home} to each before it starts.`,
       )
     const { resealed } = await rotateSecretKey(context)
-    cli.out.line(
-      `${settings.home} has a new encryption key. ${count(resealed, 'credential')} encrypted again; the old key is deleted.`,
-    )
+    printResult(cli, flags, {
+      sentence: `${settings.home} has a new encryption key. ${count(resealed, 'credential')} encrypted again; the old key is deleted.`,
+      value: { home: settings.home, resealed },
+    })
   })
 
-type AuthDeps = { context: ServiceContext; cli: CliContext }
+type AuthDeps = { context: ServiceContext; cli: CliContext; flags: JsonFlag }
 
 async function readSecret(provider: string, options: AuthAddFlags, cli: CliContext): Promise<string | undefined> {
   const { stdin } = process
@@ -125,18 +124,24 @@ function plainKey(secret: string): string {
   return secret
 }
 
-function printAdded(added: { label: string; hint: string }, provider: string, { context, cli }: AuthDeps): void {
+function printAdded(added: { label: string; hint: string }, provider: string, { context, cli, flags }: AuthDeps): void {
   const { out } = cli
+  if (flags.json) {
+    printJson(out, { provider, label: added.label, hint: added.hint || null })
+    return
+  }
   const what = [safeText(added.label), added.hint].filter(Boolean).join(' ')
   out.line(`Stored ${what} for ${provider}, encrypted.`)
   const hasAddress = context.directory.list().some(({ name }) => name === provider)
-  if (hasAddress) out.line(`\`holdfast providers test ${provider}\` tests it. Running agents use it from now on.`)
+  if (hasAddress)
+    out.line(`\`${commandLine(`providers test ${provider}`)}\` tests it. Running agents use it from now on.`)
   else out.line(`Provider ${provider} has no address yet. Set \`providers.${provider}.base_url\` in config.yaml.`)
 }
 
-const addByDevice = (provider: string, { label }: AuthAddFlags, { context, cli }: AuthDeps): Promise<number> =>
+const addByDevice = (provider: string, { label }: AuthAddFlags, { context, cli, flags }: AuthDeps): Promise<number> =>
   stoppable(async (signal) => {
-    const { out } = cli
+    // With --json only the result goes to stdout.
+    const out = flags.json ? cli.notes : cli.out
     const flow = await signIn({ provider, signal, ...defined({ label }) }, context)
     out.line(`Open ${out.look.paint.bold(safeText(flow.verificationUrl))}`)
     out.line(`and enter ${out.look.paint.bold(safeText(flow.userCode))}`)
@@ -149,6 +154,7 @@ const addByDevice = (provider: string, { label }: AuthAddFlags, { context, cli }
     printAdded({ label: await requireLabel(outcome.credentialId, context), hint: '' }, provider, {
       context,
       cli,
+      flags,
     })
     return 0
   })
@@ -171,8 +177,8 @@ function renewalText({ credential, refreshed }: RenewedCredential): string {
   const name = `${safeText(label)} of ${provider}`
   const again =
     kind === 'oauth'
-      ? `holdfast auth add ${provider} --label ${label} --device`
-      : `holdfast auth add ${provider} --label ${label} --replace`
+      ? commandLine(`auth add ${provider} --label ${label} --device`)
+      : commandLine(`auth add ${provider} --label ${label} --replace`)
   const words: Record<RefreshResult['type'], string> = {
     refreshed: `${name} was refreshed${expiresAt === undefined ? '' : `; its token is valid until ${new Date(expiresAt).toISOString()}`}.`,
     unchanged: `${name} has nothing to refresh. For a new secret: \`${again}\`.`,
@@ -181,5 +187,13 @@ function renewalText({ credential, refreshed }: RenewedCredential): string {
   }
   return words[refreshed.type]
 }
+
+const renewalJson = ({ credential: { id, label, provider }, refreshed }: RenewedCredential) => ({
+  id,
+  label,
+  provider,
+  outcome: refreshed.type,
+  detail: detailOf(refreshed) || null,
+})
 
 const detailOf = (refreshed: RefreshResult): string => ('detail' in refreshed ? safeText(refreshed.detail) : '')

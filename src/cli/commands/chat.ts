@@ -1,30 +1,24 @@
+import type { AdmissionPolicy } from '../../core/admission.ts'
+import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { listMessages } from '../../service/messages/messages.ts'
-import { chatHistory } from '../chat/chat-history.ts'
-import {
-  type ChatOutcome,
-  type ChatSession,
-  markRunsShown,
-  resumeUnfinished,
-  sendAndFollow,
-  showNewRuns,
-} from '../chat/chat-loop.ts'
-import { type Keyboard, pipedKeyboard, terminalKeyboard } from '../chat/keyboard.ts'
-import { runSlashCommand } from '../chat/slash-commands.ts'
-import { NO_INPUT_HELP, welcome, welcomeBack } from '../chat/welcome.ts'
+import { type ChatOutcome, markRunsShown, resumeUnfinished, sendAndFollow, showNewRuns } from '../chat/chat-loop.ts'
+import type { ChatSession } from '../chat/chat-session.ts'
+import { printLastMessages } from '../chat/conversation-commands.ts'
+import type { Entered } from '../chat/keyboard.ts'
+import { type ChatTerminal, openTerminal } from '../chat/open-terminal.ts'
+import { completeCommand, runSlashCommand } from '../chat/slash-commands.ts'
+import { noInputHelp, welcome, welcomeBack } from '../chat/welcome.ts'
 import type { CliContext } from '../cli-context.ts'
 import { TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
-import { withHome } from '../home-session.ts'
-import { lastConversation } from '../pick-conversation.ts'
+import { type HomeSession, withHome } from '../home-session.ts'
+import { lastConversation, requireConversationNamed } from '../pick-conversation.ts'
 import { printError } from '../print-error.ts'
-import { renderMessage, USER_PROMPT } from '../render/message.ts'
+import { USER_PROMPT } from '../render/message.ts'
 
-type ChatOptions = { agent?: string; new?: boolean }
-
-/** Messages printed when a conversation is resumed. */
-const SHOWN_MESSAGES = 6
+type ChatOptions = { agent?: string; new?: boolean; conversation?: string; whenBusy?: AdmissionPolicy }
 
 export async function chat(options: ChatOptions, cli: CliContext): Promise<number> {
   const leaving = new AbortController()
@@ -35,18 +29,18 @@ export async function chat(options: ChatOptions, cli: CliContext): Promise<numbe
   }
   process.on('SIGTERM', terminate)
   process.on('SIGHUP', terminate)
+  const terminal = openTerminal(cli)
+  // Notes about the connection go between the lines of the chat, not into them.
+  const notes = terminal.isLive ? terminal.screen : cli.notes
   try {
-    return await withHome(cli, 'turns', async (session) => {
-      const { context, verbs, settings } = session
-      const agent = await agentOrFirst(options.agent, session)
-      const conversation = await (options.new ? verbs.createConversation(agent) : lastConversation(agent, context))
-      const keyboard = openKeyboard(settings.home, cli)
-      leaving.signal.addEventListener('abort', () => keyboard.close())
+    return await withHome({ ...cli, notes }, 'turns', async (session) => {
+      const chat = await openChat(options, session, { cli: { ...cli, notes }, terminal, leaving })
+      leaving.signal.addEventListener('abort', () => chat.keyboard.close())
       try {
-        const chat = { ...session, agent, conversation, keyboard, screen: cli.out, shownRuns: new Set<RunId>() }
-        await runChatLoop(chat, leaving, cli)
+        await runChatLoop(chat)
       } finally {
-        keyboard.close()
+        chat.finish()
+        chat.keyboard.close()
       }
       return exit
     })
@@ -56,32 +50,55 @@ export async function chat(options: ChatOptions, cli: CliContext): Promise<numbe
   }
 }
 
-function openKeyboard(home: string, { out }: CliContext): Keyboard {
-  const { stdin, stdout } = process
-  if (stdin.isTTY && stdout.isTTY) return terminalKeyboard({ input: stdin, output: stdout, history: chatHistory(home) })
-  return pipedKeyboard(stdin, out.write)
+type OpenChatDeps = { cli: CliContext; terminal: ChatTerminal; leaving: AbortController }
+
+async function openChat(
+  options: ChatOptions,
+  session: HomeSession,
+  { cli, terminal, leaving }: OpenChatDeps,
+): Promise<ChatSession> {
+  const { context, verbs } = session
+  const { openKeyboard, ...screens } = terminal
+  const named =
+    options.conversation === undefined ? undefined : await requireConversationNamed(options.conversation, context)
+  const agent = named?.agent ?? (await agentOrFirst(options.agent, session))
+  const conversation =
+    named?.conversation ?? (await (options.new ? verbs.createConversation(agent) : lastConversation(agent, context)))
+  const chat: ChatSession = {
+    ...session,
+    ...screens,
+    agent,
+    conversation,
+    keyboard: openKeyboard((line) => completeCommand(line, chat)),
+    ...defined({ whenBusy: options.whenBusy }),
+    shownRuns: new Set<RunId>(),
+    queued: [],
+    runCommand: (line) => runSlashCommand(line, chat),
+    reportProblem: (problem) => void printError(problem, cli),
+    leaving,
+  }
+  return chat
 }
 
-async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: CliContext): Promise<void> {
-  const { keyboard, screen, server } = chat
+async function runChatLoop(chat: ChatSession): Promise<void> {
+  const { keyboard, screen, server, leaving } = chat
   await printOpening(chat)
-  let after: ChatOutcome = await resumeUnfinished(chat, leaving)
+  let after: ChatOutcome = await resumeUnfinished(chat)
   let isIdle = after === 'nothing-done'
   if (!isIdle) screen.line()
   await markRunsShown(chat)
   while (after !== 'leave') {
-    const line = await keyboard.readLine(`${screen.look.paint.bold(USER_PROMPT)} `)
-    if (line === undefined) break
+    const entered = await keyboard.readLine(`${screen.look.paint.bold(USER_PROMPT)} `)
+    if (entered === undefined) break
     isIdle = false
-    const input = line.trim()
-    after = await showNewRuns(chat, leaving)
+    after = await showNewRuns(chat)
     if (after === 'leave') break
-    if (input.startsWith('/')) {
-      if ((await runSlashCommand(input, chat)) === 'quit') break
-    } else if (input !== '') after = await sendOrPrintError(input, chat, { leaving, cli })
-    if (input !== '') screen.line()
+    const outcome = await takeLine(entered, chat)
+    if (outcome === 'quit') break
+    after = outcome
+    if (entered.text.trim() !== '') screen.line()
   }
-  if (!keyboard.isAttended && isIdle) for (const line of NO_INPUT_HELP) screen.line(line)
+  if (!keyboard.isAttended && isIdle) for (const line of noInputHelp()) screen.line(line)
   else if (after === 'leave' && leaving.signal.aborted)
     screen.line(
       `\n  Left during a turn. The ${server ? `server at ${server}` : 'next Holdfast process on this home'} continues it.`,
@@ -89,29 +106,29 @@ async function runChatLoop(chat: ChatSession, leaving: AbortController, cli: Cli
 }
 
 /** At a terminal a refused message does not end the chat; in a script it does. */
-async function sendOrPrintError(
-  input: string,
-  chat: ChatSession,
-  { leaving, cli }: { leaving: AbortController; cli: CliContext },
-): Promise<ChatOutcome> {
+async function takeLine(entered: Entered, chat: ChatSession): Promise<ChatOutcome | 'quit'> {
+  const text = entered.text.trim()
+  if (text === '') return 'go-on'
+  const isCommand = text.startsWith('/')
   try {
-    return await sendAndFollow(input, chat, leaving)
+    if (!isCommand) return await sendAndFollow({ ...entered, text }, chat)
+    if (chat.isLive) chat.screen.line(`${chat.screen.look.paint.bold(USER_PROMPT)} ${entered.shown}`)
+    return await chat.runCommand(text)
   } catch (fault) {
-    if (!chat.keyboard.isAttended || !(fault instanceof Problem)) throw fault
-    printError(fault, cli)
+    if (!(fault instanceof Problem) || (!chat.keyboard.isAttended && !isCommand)) throw fault
+    chat.reportProblem(fault)
+    if (!isCommand) chat.keyboard.restore(text)
     return 'go-on'
   }
 }
 
-async function printOpening({ context, agent, conversation, screen, keyboard, server }: ChatSession): Promise<void> {
-  const messages = await listMessages(conversation.id, { limit: SHOWN_MESSAGES, take: 'newest' }, context)
+async function printOpening(chat: ChatSession): Promise<void> {
+  const { context, agent, conversation, screen, keyboard, server } = chat
+  const [newest] = await listMessages(conversation.id, { limit: 1, take: 'newest' }, context)
   const { look } = screen
-  const isNew = messages.length === 0
-  for (const line of (isNew ? welcome : welcomeBack)(agent, look)) screen.line(line)
+  for (const line of (newest ? welcomeBack : welcome)(agent, look)) screen.line(line)
   if (server) screen.line(look.paint.dim(`connected to the server at ${server}`))
   screen.line()
   // A script wants the answer, not the earlier messages.
-  if (isNew || !keyboard.isAttended) return
-  for (const message of messages) for (const line of renderMessage(message, look)) screen.line(line)
-  screen.line(look.paint.dim('─'.repeat(Math.min(look.width, 60))))
+  if (newest && keyboard.isAttended) await printLastMessages(chat)
 }

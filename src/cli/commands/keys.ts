@@ -5,6 +5,12 @@ import { Problem } from '../../core/problem.ts'
 import { createKey, listKeys, revokeKey } from '../../service/people/keys.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { namedOrganization } from '../named-organization.ts'
+import { pickOne } from '../pick-one.ts'
+import { printResult } from '../print-result.ts'
+import { commandLine } from '../program-name.ts'
+import { ageText } from '../render/run.ts'
+import { shortId } from '../render/short-id.ts'
+import { printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
@@ -30,7 +36,7 @@ export const create = (name: string, flags: CreateFlags, cli: CliContext): Promi
     notes.line(
       `${key.id} (${safeText(key.name)}) can ${SCOPE_TEXT[key.scope]}. Save the key now: it is shown only once.`,
     )
-    notes.line(`\`holdfast keys revoke ${key.id}\` revokes it and closes its open connections.`)
+    notes.line(`\`${commandLine(`keys revoke ${key.id}`)}\` revokes it and closes its open connections.`)
   })
 
 export const listAll = (flags: KeyFlags, cli: CliContext): Promise<void> =>
@@ -44,17 +50,39 @@ export const listAll = (flags: KeyFlags, cli: CliContext): Promise<void> =>
         keys.map((key) => keyJson(key, now)),
       )
     if (keys.length === 0)
-      out.line('No API keys besides the key of this home. `holdfast keys create NAME` creates one.')
-    for (const key of keys)
-      out.line(
-        `${out.look.paint.bold(safeText(key.name).padEnd(20))} ${key.id}  ${key.scope.padEnd(5)}  ${key.prefix}…  ${keyState(key, now)}`,
+      out.line(`No API keys besides the key of this home. \`${commandLine('keys create NAME')}\` creates one.`)
+    else
+      printTable(
+        keys,
+        [
+          { title: 'NAME', text: ({ name }) => name, paint: 'bold', shrinksTo: 12 },
+          { title: 'ID', text: ({ id }) => id, short: ({ id }) => shortId(id) },
+          { title: 'SCOPE', text: ({ scope }) => scope },
+          { title: 'KEY', text: ({ prefix }) => `${prefix}…` },
+          { title: 'STATE', text: (key) => keyState(key, now) },
+          { title: 'EXPIRES', text: (key) => expiryText(key, now) },
+        ],
+        out,
       )
   })
 
-export const revoke = (id: string, flags: KeyFlags, cli: CliContext): Promise<void> =>
+const expiryText = ({ expiresAt }: ApiKey, now: number): string => {
+  if (expiresAt === undefined) return 'never'
+  return expiresAt > now ? `in ${ageText(expiresAt - now)}` : `${ageText(now - expiresAt)} ago`
+}
+
+export const revoke = (which: string, flags: KeyFlags, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
-    const key = await revokeKey({ id, ...(await namedOrganization(flags.organization, context)) }, context)
-    cli.out.line(`Revoked ${key.id} (${safeText(key.name)}). Its open connections close within a second.`)
+    const where = await namedOrganization(flags.organization, context)
+    // A revoked key may have the name of a newer one.
+    const keys = await listKeys(where, context)
+    const named = keys.filter(({ name, revokedAt }) => name === which && revokedAt === undefined)
+    const { id } = named.length === 1 ? named[0]! : pickOne(keys, which, { prefix: 'key', noun: 'key', lister: 'keys' })
+    const key = await revokeKey({ id, ...where }, context)
+    printResult(cli, flags, {
+      sentence: `Revoked ${key.id} (${safeText(key.name)}). Its open connections close within a second.`,
+      value: keyJson(key, context.deps.clock.now()),
+    })
   })
 
 const SCOPE_TEXT: Record<Scope, string> = {

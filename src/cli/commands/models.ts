@@ -1,7 +1,11 @@
 import { defined } from '../../core/defined.ts'
+import type { ModelNote } from '../../core/model-note.ts'
 import type { Price } from '../../core/price.ts'
+import type { NoteKind } from '../../core/target.ts'
 import { type KnownModel, listModels, type ProviderModels } from '../../service/providers/models.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
+import { commandLine, runnable } from '../program-name.ts'
+import { NOTE_TEXT } from '../render/model-note.ts'
 import { stoppable } from '../stoppable.ts'
 import { type Look, safeText, shortened } from '../terminal.ts'
 
@@ -28,7 +32,7 @@ export const models = ({ provider, json }: ModelsOptions, cli: CliContext): Prom
 
 const LEGEND =
   'Context windows and outputs are in tokens, prices in US dollars per million tokens. The source of a figure is in ' +
-  "parentheses: the built-in table with its date, config.yaml, the provider's list (stated) or an error (learned)."
+  "parentheses: the built-in table with its date, config.yaml, the provider's list (stated) or an error (learned; `holdfast models notes` has the ages)."
 
 function providerLines(
   { provider, failure, advice, models: known }: ProviderModels,
@@ -45,21 +49,21 @@ function providerLines(
     ...(failure
       ? [`  ${red(`its models could not be listed: ${failure.kind}${typed}`)}: ${safeText(failure.detail)}`]
       : []),
-    ...(advice ? [`  ${dim(advice)}`] : []),
+    ...(advice ? [`  ${dim(runnable(advice))}`] : []),
     ...shown.map((model) => `  ${modelLine(model, width, { look, hasList: failure === undefined })}`),
-    ...(rest > 0 ? [dim(`  … and ${rest} more: holdfast models --provider ${provider}`)] : []),
+    ...(rest > 0 ? [dim(`  … and ${rest} more: ${commandLine(`models --provider ${provider}`)}`)] : []),
     ...(known.length === 0 && !failure ? [dim('  it lists no models')] : []),
   ]
 }
 
 function modelLine(model: KnownModel, width: number, { look, hasList }: { look: Look; hasList: boolean }): string {
-  const { handle, window, maxOutput, price, usedBy, isListed, textOnlyResults } = model
+  const { handle, window, maxOutput, price, usedBy, isListed, notes } = model
   const { dim, yellow } = look.paint
   const parts = [
     window ? `window ${grouped(window.tokens)} ${dim(`(${window.from})`)}` : dim('window unknown'),
     maxOutput === undefined ? dim('output unknown') : `output ${grouped(maxOutput)}`,
     price ? priceText(price, dim) : dim('price unknown'),
-    ...(textOnlyResults ? [dim('no images in tool results (learned)')] : []),
+    ...learnedKinds(notes).map((kind) => dim(`${NOTE_TEXT[kind]} (learned)`)),
     ...(usedBy.length > 0 ? [`used by ${usedBy.map(safeText).join(', ')}`] : []),
     ...(hasList && !isListed ? [yellow('not listed by the provider')] : []),
   ]
@@ -72,6 +76,11 @@ function priceText({ input, output, cachedInput, upTo, asOf }: Price, dim: Look[
   return `$${input} in, $${output} out${cached}${limit} ${dim(asOf === 'stated' ? '(stated)' : `(${asOf})`)}`
 }
 
+/** The learned window is shown in its own place; several credentials may have the same note. */
+const learnedKinds = (notes: readonly ModelNote[]): NoteKind[] => [
+  ...new Set(notes.flatMap(({ kind }) => (kind === 'window' ? [] : [kind]))),
+]
+
 const grouped = (tokens: number): string => tokens.toLocaleString('en-US')
 
 const providerJson = ({ provider, failure, advice, models: known }: ProviderModels) => ({
@@ -79,7 +88,7 @@ const providerJson = ({ provider, failure, advice, models: known }: ProviderMode
   failure: failure
     ? { kind: failure.kind, detail: failure.detail, status: failure.status ?? null, advice: advice ?? null }
     : null,
-  models: known.map(({ handle, window, maxOutput, price, usedBy, isListed, textOnlyResults }) => ({
+  models: known.map(({ handle, window, maxOutput, price, usedBy, isListed, notes }) => ({
     handle,
     window: window?.tokens ?? null,
     window_from: window?.from ?? null,
@@ -87,7 +96,8 @@ const providerJson = ({ provider, failure, advice, models: known }: ProviderMode
     price: price ? priceJson(price) : null,
     used_by: usedBy,
     listed: isListed,
-    text_only_results: textOnlyResults ?? false,
+    text_only_results: notes.some(({ kind }) => kind === 'textOnlyResults'),
+    learned: learnedKinds(notes),
   })),
 })
 

@@ -7,29 +7,37 @@ import {
 } from '../../service/people/people.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { namedOrganization } from '../named-organization.ts'
+import { pickOne } from '../pick-one.ts'
+import { type JsonFlag, printResult } from '../print-result.ts'
+import { commandLine } from '../program-name.ts'
+import { ageText } from '../render/run.ts'
+import { shortId } from '../render/short-id.ts'
+import { printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
 type OrganizationFlags = { organization?: string; json?: boolean }
 
-export const createOrganizationCommand = (name: string, cli: CliContext): Promise<void> =>
+export const createOrganizationCommand = (name: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const made = await createOrganization({ name }, context)
-    cli.out.line(`Created ${safeText(made.name)} (${made.id}).`)
-    cli.notes.line(`\`holdfast keys create NAME --organization ${made.id} --scope admin\` creates its first key.`)
+    printResult(cli, flags, { sentence: `Created ${safeText(made.name)} (${made.id}).`, value: entityJson(made) })
+    cli.notes.line(
+      `\`${commandLine(`keys create NAME --organization ${made.id} --scope admin`)}\` creates its first key.`,
+    )
   })
 
 export const listAllOrganizations = ({ json }: OrganizationFlags, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const all = await listOrganizations(context)
     if (json) return printJson(cli.out, all.map(entityJson))
-    for (const thing of all) cli.out.line(entityLine(thing, cli))
+    printEntities(all, context.deps.clock.now(), cli)
   })
 
 export const createUserCommand = (name: string, flags: OrganizationFlags, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const user = await createUser({ name, ...(await namedOrganization(flags.organization, context)) }, context)
-    cli.out.line(`Created ${safeText(user.name)} (${user.id}).`)
+    printResult(cli, flags, { sentence: `Created ${safeText(user.name)} (${user.id}).`, value: entityJson(user) })
   })
 
 export const listAllUsers = (flags: OrganizationFlags, cli: CliContext): Promise<void> =>
@@ -37,19 +45,33 @@ export const listAllUsers = (flags: OrganizationFlags, cli: CliContext): Promise
     const all = await listUsers(await namedOrganization(flags.organization, context), context)
     if (flags.json) return printJson(cli.out, all.map(entityJson))
     if (all.length === 0)
-      cli.out.line('No users yet. `holdfast users create NAME` creates one; a key does not need a user.')
-    for (const thing of all) cli.out.line(entityLine(thing, cli))
+      cli.out.line(`No users yet. \`${commandLine('users create NAME')}\` creates one; a key does not need a user.`)
+    else printEntities(all, context.deps.clock.now(), cli)
   })
 
-export const removeUser = (id: string, flags: OrganizationFlags, cli: CliContext): Promise<void> =>
+export const removeUser = (which: string, flags: OrganizationFlags, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
-    await deleteUser({ id, ...(await namedOrganization(flags.organization, context)) }, context)
-    cli.out.line(`Removed ${id}. Its keys are revoked; their open connections close within a second.`)
+    const where = await namedOrganization(flags.organization, context)
+    const { id } = pickOne(await listUsers(where, context), which, { prefix: 'user', noun: 'user', lister: 'users' })
+    await deleteUser({ id, ...where }, context)
+    printResult(cli, flags, {
+      sentence: `Removed ${id}. Its keys are revoked; their open connections close within a second.`,
+      value: { id, deleted: true },
+    })
   })
 
 type NamedEntity = { id: string; name: string; createdAt: number }
 
-const entityLine = ({ id, name }: NamedEntity, { out }: CliContext): string =>
-  `${out.look.paint.bold(safeText(name).padEnd(20))} ${id}`
+function printEntities(all: readonly NamedEntity[], now: number, { out }: CliContext): void {
+  printTable(
+    all,
+    [
+      { title: 'NAME', text: ({ name }) => name, paint: 'bold', shrinksTo: 12 },
+      { title: 'ID', text: ({ id }) => id, short: ({ id }) => shortId(id) },
+      { title: 'AGE', text: ({ createdAt }) => ageText(now - createdAt) },
+    ],
+    out,
+  )
+}
 
 const entityJson = ({ id, name, createdAt }: NamedEntity) => ({ id, name, created_at: timeJson(createdAt) })

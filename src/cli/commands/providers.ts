@@ -13,6 +13,7 @@ import { type ProviderTestResult, testProvider } from '../../service/providers/t
 import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { EXIT_OF_STOP } from '../exit-codes.ts'
+import { commandLine, runnable } from '../program-name.ts'
 import { credentialJson, credentialLine, untilText } from '../render/credential.ts'
 import { timeJson } from '../run-json.ts'
 import { stoppable } from '../stoppable.ts'
@@ -50,7 +51,8 @@ export const test = (name: string, { model, json }: { model?: string; json?: boo
 export const clear = (name: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    if (requireProvider(name, context) === SCRIPTED) return out.line('The scripted provider has no cooldowns.')
+    if (requireProvider(name, context) === SCRIPTED)
+      return json ? printJson(out, []) : out.line('The scripted provider has no cooldowns.')
     const cooldowns = (await listCooldowns(context)).filter(({ provider }) => provider === name)
     await clearCooldowns({ provider: name }, context)
     if (json) return printJson(out, cooldowns.map(cooldownJson))
@@ -89,7 +91,7 @@ function providerLines(provider: ListedProvider, now: number, look: Look): strin
   const pool = credentials.length > 1 ? `; pool: ${strategy} of ${credentials.length}` : ''
   const users = usedBy.length > 0 ? dim(`  used by ${usedBy.map(safeText).join(', ')}`) : ''
   const keyless = needsKey
-    ? red(`API key is missing: set ${keyVariables.join(' or ')} or run \`holdfast auth add ${name}\``)
+    ? red(`API key is missing: set ${keyVariables.join(' or ')} or run \`${commandLine(`auth add ${name}`)}\``)
     : dim('no API key needed')
   return [
     `${bold(name.padEnd(NAME_WIDTH))} ${look.paint[COLOR[state]](STATE_TEXT[state])}  ${safeText(baseUrl)}${ADDRESS_SOURCE[provider.addressFrom]}${users}`,
@@ -128,7 +130,7 @@ function printUnconfigured(
   if (lines.length === 0) return
   const { dim } = out.look.paint
   out.line()
-  out.line('Not configured (set the variable or run `holdfast auth add NAME`):')
+  out.line(`Not configured (set the variable or run \`${commandLine('auth add NAME')}\`):`)
   for (const [name = '', variable = ''] of lines) out.line(`  ${name.padEnd(NAME_WIDTH)} ${dim(variable)}`)
 }
 
@@ -148,7 +150,7 @@ function testLines(result: ProviderTestResult, who: string | undefined, { paint 
         `${paint.red('✗')} ${at}: ${kind}${typed ? ` (${safeText(typed)})` : ''} after ${took}`,
         `  ${safeText(detail)}`,
         ...(requestId ? [paint.dim(`  request id: ${safeText(requestId)}`)] : []),
-        ...(result.advice ? [`  ${result.advice}`] : []),
+        ...(result.advice ? [`  ${runnable(result.advice)}`] : []),
       ]
     }
   }

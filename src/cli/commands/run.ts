@@ -1,8 +1,11 @@
 import { text as readAll } from 'node:stream/consumers'
+import type { AdmissionPolicy } from '../../core/admission.ts'
+import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { textOf } from '../../core/message.ts'
 import { isSettled, type Run } from '../../core/run.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
+import { findMovedRun } from '../../service/messages/joined-turn.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
@@ -11,11 +14,12 @@ import { EXIT_OF_STOP, INTERRUPTED, TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
 import { followRun } from '../follow-run.ts'
 import { type HomeSession, withHome } from '../home-session.ts'
+import { commandLine, runnable } from '../program-name.ts'
 import { messageJson, usageJson } from '../run-json.ts'
 import { onSignals } from '../signals.ts'
 import { safeText } from '../terminal.ts'
 
-type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean }
+type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean; whenBusy?: AdmissionPolicy }
 
 /**
  * Runs one turn: the final answer goes to stdout, everything else to stderr, and the exit code tells the stop reason. Only
@@ -29,17 +33,29 @@ export async function run(prompt: string, options: RunOptions, cli: CliContext):
     const { id: conversationId } = await requireConversation(agent, undefined, context)
     const isStreamed = options.stream && !options.json
     const onGuarded = options.deny ? 'deny' : 'ask'
-    const runId = await verbs.send({ agent, conversationId, text, onGuarded, streamTokens: isStreamed })
+    const message = { agent, conversationId, text, onGuarded, streamTokens: isStreamed } as const
+    const sent = await verbs.send({ ...message, ...defined({ whenBusy: options.whenBusy }) })
+    const { runId, type } = sent
 
-    await printEarlierRun(runId, conversationId, { context, cli })
-    const signals = handleSignals(runId, session, cli)
+    if (type === 'steered') cli.notes.line(`  The message joins the turn that runs (${runId}).`)
+    else await printEarlierRun(runId, conversationId, { context, cli })
+    let current = runId
+    const signals = handleSignals(() => current, session, cli)
     try {
       const { out, notes } = cli
       const isLive = isStreamed && process.stdout.isTTY === true
-      const ended = isStreamed
-        ? await followRun(runId, { session, signal: signals.signal, answers: isLive ? out : notes, notes })
-        : await waitForRun(runId, context, signals.signal)
-      if (options.json) await printRunJson(ended, context, cli)
+      const follow = (id: RunId) =>
+        isStreamed
+          ? followRun(id, { session, signal: signals.signal, answers: isLive ? out : notes, notes })
+          : waitForRun(id, context, signals.signal)
+      const carrier = await follow(runId)
+      const moved = signals.signal.aborted ? undefined : await findMovedRun(sent, context)
+      if (moved) {
+        current = moved
+        notes.line(`  That turn ended without reading the message, which has a run of its own (${moved}).`)
+      }
+      const ended = moved ? await follow(moved) : carrier
+      if (options.json) printJson(out, await runResultJson(ended, context))
       else if (!isLive) await printAnswer(ended, context, cli)
       if (!isStreamed && !options.json) printRunError(ended, cli)
       return exitCode(ended, { leftWith: signals.exit(), server: session.server }, cli)
@@ -62,7 +78,7 @@ async function printEarlierRun(
 type SignalHandling = { signal: AbortSignal; exit(): number; stop(): void }
 
 /** The first Ctrl-C cancels the turn, the second leaves it to the next process. */
-function handleSignals(runId: RunId, { verbs }: HomeSession, { notes }: CliContext): SignalHandling {
+function handleSignals(current: () => RunId, { verbs }: HomeSession, { notes }: CliContext): SignalHandling {
   const leaving = new AbortController()
   let interrupts = 0
   let exit = INTERRUPTED
@@ -70,7 +86,7 @@ function handleSignals(runId: RunId, { verbs }: HomeSession, { notes }: CliConte
     interrupt() {
       interrupts += 1
       if (interrupts > 1) return leaving.abort()
-      verbs.cancel(runId).catch((fault) => notes.line(`holdfast: cancelling the turn failed: ${fault}`))
+      verbs.cancel(current()).catch((fault) => notes.line(`holdfast: cancelling the turn failed: ${fault}`))
     },
     terminate() {
       exit = TERMINATED
@@ -84,8 +100,8 @@ type ExitCodeOptions = { leftWith: number; server: string | undefined }
 
 function exitCode(ended: Run, { leftWith, server }: ExitCodeOptions, { notes }: CliContext): number {
   if (ended.waiting) {
-    notes.line(`  This turn waits for your approval. To approve: holdfast approvals approve ${ended.id}`)
-    notes.line(`  To deny: holdfast approvals deny ${ended.id} --reason "…"`)
+    notes.line(`  This turn waits for your approval. To approve: ${commandLine(`approvals approve ${ended.id}`)}`)
+    notes.line(`  To deny: ${commandLine(`approvals deny ${ended.id} --reason "…"`)}`)
   }
   if (ended.waiting || isSettled(ended)) return EXIT_OF_STOP[ended.stopReason ?? 'error']
   const who = server ? `The server at ${server}` : 'The next Holdfast process on this home'
@@ -103,17 +119,18 @@ async function printAnswer(ended: Run, context: ServiceContext, { out }: CliCont
 }
 
 function printRunError(ended: Run, { notes }: CliContext): void {
-  if (ended.error) notes.line(`  ✗ ${ended.error.message}${ended.error.detail ? ` (${ended.error.detail})` : ''}`)
+  if (ended.error)
+    notes.line(runnable(`  ✗ ${ended.error.message}${ended.error.detail ? ` (${ended.error.detail})` : ''}`))
 }
 
-async function printRunJson(ended: Run, context: ServiceContext, { out }: CliContext): Promise<void> {
+export async function runResultJson(ended: Run, context: ServiceContext) {
   const { steps, messages } = await showRun(ended.id, context)
-  printJson(out, {
+  return {
     run_id: ended.id,
     status: ended.status,
     stop_reason: ended.stopReason ?? null,
     error: ended.error ?? null,
     messages: messages.map(messageJson),
     usage: usageJson(steps),
-  })
+  }
 }

@@ -5,10 +5,13 @@ import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { withHome } from '../home-session.ts'
+import { requireRunId } from '../pick-run.ts'
+import { type JsonFlag, printResult } from '../print-result.ts'
 import { billOf } from '../render/bill.ts'
-import { runLine } from '../render/run.ts'
+import { overviewJson, printRuns, runOverviews } from '../render/run-table.ts'
 import { renderStory } from '../render/story.ts'
 import { messageJson, runJson, stepJson } from '../run-json.ts'
+import { wholeNumber } from '../whole-number.ts'
 
 type ListOptions = { agent?: string; limit: string; json?: boolean }
 
@@ -16,17 +19,16 @@ export const listAll = ({ agent, limit, json }: ListOptions, cli: CliContext): P
   withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
     const filter = agent === undefined ? {} : { agentId: (await requireAgent(agent, context)).id }
-    const runs = await listRuns(filter, parseLimit(limit), context)
-    if (json) return printJson(out, runs.map(runJson))
+    const runs = await listRuns(filter, wholeNumber('--limit', limit, { from: 1, to: 1000 }), context)
+    if (json) return printJson(out, (await runOverviews(runs, context)).map(overviewJson))
     if (runs.length === 0) out.line('No runs yet.')
-    const now = context.deps.clock.now()
-    for (const run of runs) out.line(runLine(run, now, out.look))
+    else printRuns(await runOverviews(runs, context), { now: context.deps.clock.now(), out })
   })
 
 export const show = (id: string, { json }: { json?: boolean }, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const { out } = cli
-    const story = await showRun(id, context)
+    const story = await showRun(await requireRunId(id, context), context)
     const words = await readRunLabels(context)
     if (!json) return renderStory(story, words, out.look).forEach((line) => void out.line(line))
     const { run, events, steps, messages } = story
@@ -41,17 +43,13 @@ export const show = (id: string, { json }: { json?: boolean }, cli: CliContext):
     })
   })
 
-export const cancel = (id: string, cli: CliContext): Promise<void> =>
+export const cancel = (which: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
   withHome(cli, 'rows', async ({ context, verbs }) => {
+    const id = await requireRunId(which, context)
     const before = (await showRun(id, context)).run
     if (isSettled(before)) throw new Problem('conflict', `${id} has already ended: ${before.status}.`)
     const run = await verbs.cancel(id)
     const isDone = isSettled(run)
-    cli.out.line(isDone ? `${id} is ${run.status}.` : `Cancel requested: ${id} ends within seconds.`)
+    const sentence = isDone ? `${id} is ${run.status}.` : `Cancel requested: ${id} ends within seconds.`
+    printResult(cli, flags, { sentence, value: runJson(run) })
   })
-
-function parseLimit(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 1 && value <= 1_000) return value
-  throw new Problem('invalid', `--limit must be a whole number from 1 to 1000, not "${text}".`)
-}

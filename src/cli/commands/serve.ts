@@ -7,13 +7,17 @@ import { findServer } from '../server/server-connection.ts'
 import { removeServerNote, writeServerNote } from '../server/server-file.ts'
 import { onSignals } from '../signals.ts'
 
-type ServeFlags = { host: string; port: string; accessLog?: boolean }
+type ServeFlags = { json?: boolean; host: string; port: string; accessLog?: boolean }
 
 /** Serves a home until a signal ends the process. */
 export async function serve(flags: ServeFlags, cli: CliContext): Promise<number> {
   const port = parsePort(flags.port)
   await requireUnserved(cli)
-  return withApp(cli, 'owner', async (app) => {
+  const watched: Pick<CliContext, 'openApp' | 'environment'> = {
+    environment: cli.environment,
+    openApp: ({ environment, role }) => cli.openApp({ environment, role, isWatched: true }),
+  }
+  return withApp(watched, 'owner', async (app) => {
     const { environment, out, notes } = cli
     const { home } = app.settings
     const environmentKey = environment.HOLDFAST_API_KEY?.trim()
@@ -30,7 +34,11 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
     const url = reachableUrl(server.url)
     writeServerNote(home, { url, pid: process.pid, started: new Date().toISOString() })
     const stopRequested = nextSignal()
-    for (const line of await bannerLines({ ...server, url }, app, cli)) out.line(line)
+    const freeze = app.lastFreeze()
+    if (freeze) notes.line(freeze)
+    // One line, for the program that started it; the key itself stays in its file.
+    if (flags.json) out.line(JSON.stringify({ url, pid: process.pid, home, key_file: server.key.file ?? null }))
+    else for (const line of await bannerLines({ ...server, url }, app, cli)) out.line(line)
     await stopRequested
     notes.line(
       'Shutting down gracefully: unfinished turns continue at the next start. Ctrl-C again aborts running tools.',

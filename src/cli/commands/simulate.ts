@@ -5,7 +5,7 @@ import type { CliContext, SimulatedRequest } from '../cli-context.ts'
 import { onSignals } from '../signals.ts'
 import { type Screen, safeText, shortened } from '../terminal.ts'
 
-type SimulateFlags = { port: string; script?: string; key?: string[]; verbose?: boolean }
+type SimulateFlags = { json?: boolean; port: string; script?: string; key?: string[]; verbose?: boolean }
 
 /** Simulates providers until a signal ends the process. */
 export async function simulate(flags: SimulateFlags, cli: Pick<CliContext, 'simulate' | 'out'>): Promise<number> {
@@ -20,7 +20,8 @@ export async function simulate(flags: SimulateFlags, cli: Pick<CliContext, 'simu
     const heading = served.because === 'script' ? [`The script ${flags.script} is not valid:`] : []
     throw new Problem('invalid', [...heading, ...served.reasons].join('\n  '))
   }
-  printIntroduction(served, out)
+  if (flags.json) out.line(JSON.stringify({ url: served.url, rules: served.rules }))
+  else printIntroduction(served, out)
   await new Promise<void>((resolve) => {
     const stop = onSignals({ interrupt: end, terminate: end })
     function end() {
@@ -76,7 +77,11 @@ function printIntroduction({ url, rules }: { url: string; rules: number }, out: 
 
 const MAX_BODY_CHARACTERS = 2000
 
-function printRequest(request: SimulatedRequest, out: Screen, { verbose }: SimulateFlags): void {
+function printRequest(request: SimulatedRequest, out: Screen, { verbose, json }: SimulateFlags): void {
+  if (json) {
+    out.line(JSON.stringify(requestJson(request, verbose)))
+    return
+  }
   const { dim } = out.look.paint
   const { number, method, path, protocol, model, key, status, ended, arrivedAt, body } = request
   // Only the end of the key: it may be a real one.
@@ -86,3 +91,11 @@ function printRequest(request: SimulatedRequest, out: Screen, { verbose }: Simul
   out.line(safeText(`#${number} ${protocol} ${target}, ${who}: ${status ?? 'no answer'}, ${took}`))
   if (verbose) out.line(dim(safeText(shortened(JSON.stringify(body), MAX_BODY_CHARACTERS))))
 }
+
+/** Only the end of the key: it may be a real one. */
+const requestJson = ({ key, body, arrivedAt, ended, ...rest }: SimulatedRequest, verbose: boolean | undefined) => ({
+  ...rest,
+  key: key === undefined ? null : `…${key.slice(-4)}`,
+  ended: ended ? { how: ended.how, after_ms: ended.at - arrivedAt } : null,
+  ...defined({ body: verbose ? body : undefined }),
+})

@@ -1,17 +1,19 @@
 import { defined } from '../../core/defined.ts'
 import { type ConversationId, parseId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
-import { requireAgent } from '../../service/agents/agents.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { type CliContext, printJson } from '../cli-context.ts'
+import { confirmRemoval } from '../confirm-removal.ts'
 import { withHome } from '../home-session.ts'
-import { lastConversation } from '../pick-conversation.ts'
-import { confirm } from '../read-secret.ts'
+import { requireConversationNamed } from '../pick-conversation.ts'
+import { type JsonFlag, printResult } from '../print-result.ts'
+import { count } from '../render/run.ts'
 import { endingText, processJson, workspaceJson, workspaceLine, workspaceLines } from '../render/workspace.ts'
+import { timeJson } from '../run-json.ts'
+import { onSignals } from '../signals.ts'
 import { safeText } from '../terminal.ts'
+import { wholeNumber } from '../whole-number.ts'
 import type { ShownWorkspace } from '../workspace-verbs.ts'
-
-type JsonFlag = { json?: boolean }
 
 const PAGE = 100
 /** Bytes of a log fetched in one request. */
@@ -44,14 +46,18 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
 export const logs = (
   which: string,
   processId: string,
-  { flags, cli }: { flags: { last?: string }; cli: CliContext },
+  { flags, cli }: { flags: JsonFlag & { last?: string }; cli: CliContext },
 ): Promise<void> =>
   withHome(cli, 'rows', async ({ context, verbs }) => {
     const { out, notes } = cli
     const conversationId = await requireConversationId(which, context)
     const last = flags.last === undefined ? undefined : parseBytes(flags.last)
     // A terminal would execute control codes; a file keeps the output unchanged.
-    const write = (text: string) => out.write(out.look.canRedraw ? safeText(text) : text)
+    let kept = ''
+    const write = (text: string) => {
+      if (flags.json) kept += text
+      else out.write(out.look.canRedraw ? safeText(text) : text)
+    }
     for (let from = 0; ; ) {
       const range = last === undefined ? { from, limit: PAGE_BYTES } : { last }
       const { output, process } = await verbs.workspaces.process({ conversationId, processId, range })
@@ -60,6 +66,7 @@ export const logs = (
         from = output.next
         continue
       }
+      if (flags.json) return printJson(out, { ...processJson(process), output: kept, dropped_bytes: output.dropped })
       if (output.dropped > 0) notes.line(`(${output.dropped} more bytes of output were not kept)`)
       notes.line(`(${process.ending ? endingText(process.ending) : 'still running'})`)
       return
@@ -74,31 +81,57 @@ export const kill = (which: string, processId: string, { json, cli }: JsonFlag &
     cli.out.line(`${processId}: ${ended.ending ? endingText(ended.ending) : 'still running'}.`)
   })
 
-export const remove = (which: string, { yes }: { yes?: boolean }, cli: CliContext): Promise<number> =>
+export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
   withHome(cli, 'rows', async ({ context, verbs }) => {
-    const { out } = cli
     const id = await requireConversationId(which, context)
     const { agent, state } = await verbs.workspaces.show(id)
     const what = `the workspace of ${safeText(agent.name)} (${id})`
-    if (!yes) {
-      const { stdin, stderr } = process
-      if (!stdin.isTTY) throw new Problem('invalid', `Confirmation needs a terminal. Add --yes to remove ${what}.`)
-      const running = (state.processes ?? []).filter(({ ending }) => ending === undefined).length
-      const question = `Remove ${what}? This deletes its files${running > 0 ? ` and ends ${running} running process${running === 1 ? '' : 'es'}` : ''}. [y/N] `
-      if (!(await confirm(question, stdin, stderr))) {
-        out.line('Nothing was removed.')
-        return 1
-      }
-    }
+    const running = (state.processes ?? []).filter(({ ending }) => ending === undefined).length
+    const ended = running > 0 ? ` and ends ${count(running, 'running process', 'running processes')}` : ''
+    const consequence = `This deletes its files${ended}.`
+    if (!(await confirmRemoval({ verb: 'Remove', what, consequence }, flags, cli))) return 1
     await verbs.workspaces.remove(id)
-    out.line(`Removed ${what}. The conversation stays.`)
+    printResult(cli, flags, {
+      sentence: `Removed ${what}. The conversation stays.`,
+      value: { conversation_id: id, agent_id: agent.id, deleted: true },
+    })
     return 0
   })
 
-/** A conversation id is used as it is; an agent name stands for its last conversation. */
-async function requireConversationId(which: string, context: ServiceContext): Promise<ConversationId> {
-  return parseId('conv', which) ?? (await lastConversation(await requireAgent(which, context), context)).id
+type OpenFlags = JsonFlag & { port?: string; minutes: string }
+
+/** Prints an address for a browser, and closes the page when the command ends. */
+export const open = (which: string, flags: OpenFlags, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context, verbs }) => {
+    const { out, notes } = cli
+    const minutes = wholeNumber('--minutes', flags.minutes, { from: 1, to: 1_440 })
+    const port = flags.port === undefined ? undefined : wholeNumber('--port', flags.port, { from: 1, to: 65_535 })
+    const conversationId = await requireConversationId(which, context)
+    const page = await verbs.workspaces.openPage({ conversationId, minutes, ...defined({ port }) })
+    if (flags.json) printJson(out, { url: page.url, port: page.port, expires_at: timeJson(page.expiresAt) })
+    else out.line(page.url)
+    notes.line(
+      `Port ${page.port} of the workspace, for ${minutes} minutes. The address works once. Ctrl-C closes the page.`,
+    )
+    await signalOrTime(page.expiresAt - context.deps.clock.now())
+    // The server may have ended meanwhile, and its pages with it.
+    await verbs.workspaces.closePage({ conversationId, pageId: page.pageId }).catch((fault) => {
+      if (!(fault instanceof Problem)) throw fault
+    })
+  })
+
+function signalOrTime(ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  const removeListeners = onSignals({ interrupt: resolve, terminate: resolve })
+  return promise.finally(() => {
+    clearTimeout(timer)
+    removeListeners()
+  })
 }
+
+const requireConversationId = async (which: string, context: ServiceContext): Promise<ConversationId> =>
+  parseId('conv', which) ?? (await requireConversationNamed(which, context)).conversation.id
 
 function parseBytes(text: string): number {
   const value = Number(text)

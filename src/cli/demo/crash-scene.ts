@@ -1,6 +1,7 @@
 import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { listRuns, showRun } from '../../service/runs/runs.ts'
 import { withApp } from '../cli-context.ts'
+import { commandLine } from '../program-name.ts'
 import { renderStory } from '../render/story.ts'
 import { runChat } from './chat-child.ts'
 import { requireSeen, type Stage } from './stage.ts'
@@ -47,6 +48,6 @@ const showStory = (stage: Stage): Promise<void> =>
     const isDone = run!.stopReason === 'end_turn' && story.messages.some(({ body }) => body.role === 'tool')
     requireSeen(isDone && types.includes('worker-lost'), 'the same turn, taken over and finished')
     await narrator.seen('The new process noticed that the old one had died, took over its turn and finished it.')
-    await narrator.say(`All of this is on record. This is holdfast runs show ${run!.id}:`)
+    await narrator.say(`All of this is on record. This is ${commandLine(`runs show ${run!.id}`)}:`)
     for (const line of renderStory(story, await readRunLabels(context), out.look)) out.line(line)
   })

@@ -78,7 +78,8 @@ type OnChunk = (runId: RunId, chunk: NumberedChunk) => void
 async function sendAndFollow(text: string, set: TurnStage, onChunk?: OnChunk) {
   const { context, agent, conversation, stage } = set
   await stage.narrator.type(text)
-  return follow(await localVerbs(context).send({ agent, conversationId: conversation.id, text }), set, onChunk)
+  const { runId } = await localVerbs(context).send({ agent, conversationId: conversation.id, text })
+  return follow(runId, set, onChunk)
 }
 
 async function follow(runId: RunId, { context, stage }: TurnStage, onChunk?: OnChunk) {

@@ -11,7 +11,7 @@ type AttemptContext = { settings: RunSettings | undefined; words: RunLabels }
 
 /** A failed attempt: its target and credential, the failure, the remedy, the cost and the cooldown. */
 export function attemptLines(event: AttemptFailed, { settings, words }: AttemptContext): string[] {
-  const { failure, remedy, purpose, credentialId, waitMs, usage, cooldown, kept } = event
+  const { failure, remedy, purpose, credentialId, waitMs, usage, cooldown, kept, settingsLeftOut = [] } = event
   const { kind, detail, status, code, requestId } = failure
   const target = handleOf(event.target, settings, purpose)
   const next = event.nextTarget === undefined ? undefined : handleOf(event.nextTarget, settings, purpose)
@@ -23,6 +23,7 @@ export function attemptLines(event: AttemptFailed, { settings, words }: AttemptC
     safeText(detail),
     ...(credentialId ? [`credential: ${safeText(words.credential(credentialId))}`] : []),
     `remedy: ${remedy}. ${remedyText(remedy, next)}${limitText(event)}${waited}`,
+    ...settingsLeftOut.map((setting) => `setting not sent: ${safeText(setting)}`),
     ...(kept ? ['its partial answer is kept'] : []),
     ...(usage ? [`it used ${usageText(usage)}${costText(usage, words.price(target))}`] : []),
     ...(failure.mayHaveBeenAccepted && !usage ? ['the provider may have charged for it anyway'] : []),

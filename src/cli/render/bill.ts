@@ -1,15 +1,15 @@
-import { summaryTargets } from '../../core/compaction.ts'
-import { defined } from '../../core/defined.ts'
 import type { TurnEvent, Usage } from '../../core/event.ts'
 import { costOf, type Price } from '../../core/price.ts'
 import type { RunSettings } from '../../core/run.ts'
+import { targetsOf } from '../../core/turn.ts'
+import { addUsage } from '../../core/usage.ts'
 import type { RunLabels } from '../../service/runs/run-labels.ts'
 import type { RunDetails } from '../../service/runs/runs.ts'
 
 /** One request that used tokens, successful or not. */
 type Charge = { handle: string; usage: Usage; isFailed: boolean }
 
-type Bill = {
+export type Bill = {
   charges: Charge[]
   usage: Usage
   /** US dollars, for the models with a known price. */
@@ -39,7 +39,7 @@ function chargedCost(usage: Usage, handle: string, price: (handle: string) => Pr
 function chargeOf(event: TurnEvent, settings: RunSettings | undefined): Charge | undefined {
   if (event.type === 'answer-received')
     return { handle: handleOf(event.target, settings), usage: event.usage, isFailed: false }
-  if (event.type === 'context-compacted')
+  if (event.type === 'context-compacted' || event.type === 'summary-extended')
     return { handle: handleOf(event.target, settings, 'summary'), usage: event.usage, isFailed: false }
   if (event.type !== 'attempt-failed' || !event.usage) return undefined
   return { handle: handleOf(event.target, settings, event.purpose), usage: event.usage, isFailed: true }
@@ -52,25 +52,7 @@ export function settingsIn(events: RunDetails['events']): RunSettings | undefine
 
 /** Summaries have their own failover chain. */
 export function handleOf(index: number, settings: RunSettings | undefined, purpose?: 'answer' | 'summary'): string {
-  const targets: readonly string[] = settings
-    ? purpose === 'summary'
-      ? summaryTargets(settings)
-      : settings.targets
-    : []
-  return targets[index] ?? `target ${index}`
-}
-
-function addUsage(sum: Usage, more: Usage): Usage {
-  const both = (one: number | undefined, other: number | undefined) =>
-    one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0)
-  const cachedTokens = both(sum.cachedTokens, more.cachedTokens)
-  const cacheWriteTokens = both(sum.cacheWriteTokens, more.cacheWriteTokens)
-  const reasoningTokens = both(sum.reasoningTokens, more.reasoningTokens)
-  return {
-    promptTokens: sum.promptTokens + more.promptTokens,
-    completionTokens: sum.completionTokens + more.completionTokens,
-    ...defined({ cachedTokens, cacheWriteTokens, reasoningTokens }),
-  }
+  return (settings && targetsOf(settings, purpose)[index]) ?? `target ${index}`
 }
 
 /** `812 + 40 tokens (600 cached, 20 reasoning)` */
@@ -90,3 +72,7 @@ export function costText(usage: Usage, price: Price | undefined): string {
 }
 
 export const dollars = (amount: number): string => `$${amount < 0.01 ? amount.toFixed(6) : amount.toFixed(4)}`
+
+/** A cost in a table. */
+export const costCell = (cost: number | undefined): string =>
+  cost === undefined ? 'unknown' : cost === 0 ? '$0' : `$${cost < 0.01 ? cost.toFixed(4) : cost.toFixed(2)}`

@@ -1,12 +1,17 @@
 import type { Chunk, WireCall, WireReturn } from '../../core/chunk.ts'
 import type { StopReason } from '../../core/run.ts'
 import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../terminal.ts'
+import { argumentLines } from './arguments.ts'
 
 /** A piece of output: the answer of the model, or a note about the turn. Callers may separate the two. */
 export type Piece = { to: 'answer' | 'note'; text: string }
 
-/** State of rendering a run: the content of the unfinished line, and tool names by call id. */
-type RenderState = { open: 'nothing' | 'answer' | 'thought' | 'progress'; tools: Readonly<Record<string, string>> }
+/** State of rendering a run: the content of the unfinished line, tool names by call id, and the call being written. */
+type RenderState = {
+  open: 'nothing' | 'answer' | 'thought' | 'progress'
+  tools: Readonly<Record<string, string>>
+  writing?: { callId: string; name: string; beginning: string; characters: number }
+}
 
 export const NEW_RENDER_STATE: RenderState = { open: 'nothing', tools: {} }
 
@@ -23,6 +28,8 @@ export function renderChunk(state: RenderState, chunk: Chunk, look: Look): Rende
       return text(state, chunk.content)
     case 'reasoning_message':
       return thought(state, chunk.reasoning, look)
+    case 'tool_call_delta':
+      return callBeingWritten(state, chunk, look)
     case 'tool_call_message': {
       const lines = chunk.tool_calls.map((call) => `  ${paint.cyan('→')} ${callText(call, look)}`)
       return note({ ...state, tools: withToolNames(state, chunk.tool_calls) }, lines)
@@ -87,6 +94,22 @@ function note(state: RenderState, lines: string[]): RenderedChunk {
   return { state: { ...state, open: 'nothing' }, pieces }
 }
 
+/** The beginning of the arguments on one line that is overwritten; the whole call is printed when it is complete. */
+function callBeingWritten(
+  state: RenderState,
+  { tool_call_id: callId, name = '', arguments: text }: Extract<Chunk, { message_type: 'tool_call_delta' }>,
+  look: Look,
+): RenderedChunk {
+  const former = state.writing?.callId === callId ? state.writing : { name, beginning: '', characters: 0 }
+  const beginning = (former.beginning + text).slice(0, MAX_ARGUMENT_CHARACTERS)
+  const characters = former.characters + text.length
+  const next: RenderState = { ...state, writing: { callId, name: former.name, beginning, characters } }
+  if (!look.canRedraw) return { state: next, pieces: [] }
+  const count = ` (${characters.toLocaleString('en-US')} characters)`
+  const words = shortened(safeText(`${former.name} ${beginning}`).replaceAll('\n', ' '), look.width - 6 - count.length)
+  return openProgress(next, `  ${look.paint.dim(`… ${words}${count}`)}`)
+}
+
 /** One line that is overwritten if the screen supports it; otherwise a line each. */
 function progress(
   state: RenderState,
@@ -97,8 +120,13 @@ function progress(
   const words = shortened(`${name ? `${name}: ` : ''}${safeText(chunk.text).replaceAll('\n', ' ')}`, look.width - 6)
   const line = `  ${look.paint.dim(`… ${words}`)}`
   if (!look.canRedraw) return note(state, [line])
-  return { state: { ...state, open: 'progress' }, pieces: [...closing(state), piece(line)] }
+  return openProgress(state, line)
 }
+
+const openProgress = (state: RenderState, line: string): RenderedChunk => ({
+  state: { ...state, open: 'progress' },
+  pieces: [...closing(state), piece(line)],
+})
 
 /** Ends the open line on the stream it was written to. */
 function closing({ open }: RenderState): Piece[] {
@@ -143,21 +171,9 @@ function firstLine(text: string): string {
 }
 
 /** Shows every argument in full: the user approves the whole call. */
-function guardedText({ name, arguments: json }: WireCall, { paint }: Look): string {
-  return `${paint.bold(safeText(name))} needs your approval${argumentLines(json)}`
+function guardedText({ name, arguments: json }: WireCall, look: Look): string {
+  return `${look.paint.bold(safeText(name))} needs your approval${argumentLines(json, look)}`
 }
-
-/** Each argument on its own line. */
-export function argumentLines(json: string): string {
-  const parsed: unknown = JSON.parse(json)
-  const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-  const lines = isRecord
-    ? Object.entries(parsed).map(([key, value]) => `${safeText(key)}: ${safeText(shownValue(value))}`)
-    : [safeText(json)]
-  return lines.map((line) => `\n      ${indented(line, '        ')}`).join('')
-}
-
-const shownValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 function resultText(name: string, { status, tool_return }: WireReturn, { paint }: Look): string {
   const mark = status === 'success' ? paint.green('✓') : paint.red('✗')
@@ -195,7 +211,8 @@ const REMEDY_TEXT: Record<string, string> = {
   'raise-output-cap': 'Raising the output limit.',
   'prompt-again': 'Prompting the model again.',
   continue: 'Asking the model to continue where it stopped.',
-  'adopt-window': 'Using the smaller context window that the provider states.',
+  'adopt-window': 'Assuming a smaller context window.',
+  'leave-out': 'Leaving the earlier messages out, with a mark in their place.',
   compact: 'Summarizing earlier messages.',
   'rebuild-transport': 'Opening new connections.',
   'next-target': 'Failing over to the next model in the chain.',
@@ -206,6 +223,8 @@ const RESET_TEXT: Record<string, string> = {
   interrupted: 'the process that was writing it stopped. The answer starts again here',
   'numbers-lost': 'a part of this stream was lost. The stored messages are complete',
   'time-limit': 'the run reached its time limit',
+  cancelled: 'the turn was cancelled',
+  'calls-rewritten': 'a call is not what it seemed to be. The answer is repeated here',
 }
 
 /** Empty where another chunk already tells the reason. */

@@ -1,7 +1,7 @@
 import { phaseOf, type Run, type RunPhase } from '../../core/run.ts'
 import type { Look } from '../terminal.ts'
 
-const COLOR: Record<RunPhase, keyof Look['paint']> = {
+export const PHASE_COLOR: Record<RunPhase, keyof Look['paint']> = {
   created: 'dim',
   running: 'cyan',
   waiting: 'yellow',
@@ -13,13 +13,14 @@ const COLOR: Record<RunPhase, keyof Look['paint']> = {
 /** One run on one line: id, state, stop reason, age and worker deaths. */
 export function runLine(run: Run, now: number, { paint }: Look): string {
   const phase = phaseOf(run)
-  const status = paint[COLOR[phase]](phase.padEnd(10))
+  const status = paint[PHASE_COLOR[phase]](phase.padEnd(10))
   const deaths = run.deaths > 0 ? paint.yellow(`  ${count(run.deaths, 'death')}`) : ''
   const reason = (run.stopReason ?? '').padEnd(17)
   return `${run.id}  ${status} ${reason} ${paint.dim(`${ageText(now - run.createdAt)} ago`)}${deaths}`.trimEnd()
 }
 
-export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number} ${number === 1 ? noun : plural}`
 
 /** Seconds below a minute, then minutes, hours and days. */
 export function ageText(ms: number): string {

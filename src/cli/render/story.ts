@@ -1,7 +1,9 @@
 import type { LoggedEvent, TurnEvent } from '../../core/event.ts'
 import { type Input, textOf } from '../../core/message.ts'
+import { NOTE_KINDS } from '../../core/model-note.ts'
 import type { NewStep } from '../../core/projection.ts'
 import { phaseOf, type Run, type RunSettings } from '../../core/run.ts'
+import type { ModelNotes, NoteKind } from '../../core/target.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import type { RunLabels } from '../../service/runs/run-labels.ts'
 import type { RunDetails } from '../../service/runs/runs.ts'
@@ -9,6 +11,7 @@ import { type Look, safeText, shortened } from '../terminal.ts'
 import { attemptLines } from './attempt.ts'
 import { billOf, costText, dollars, handleOf, settingsIn, usageText } from './bill.ts'
 import { decisionText } from './message.ts'
+import { NOTE_TEXT } from './model-note.ts'
 import { count } from './run.ts'
 
 /** Everything that is known about a run: its state, timeline, steps and cost. */
@@ -97,17 +100,25 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
       return [`steered with ${event.inputs.map(inputText).map(quote).join(', ')}`]
     case 'attempt-failed': {
       const [what, ...details] = attemptLines(event, { settings, words })
-      return [yellow(what!), ...details]
+      return [yellow(what!), ...details, ...rememberedTexts(event)]
     }
     case 'context-compacted': {
       const { replaces, tokensBefore, tokensAfter, usage } = event
       const range = `messages ${replaces.from} to ${replaces.to}`
       if (event.text === '') return [`reset the context: ${range} stay readable, but the model no longer sees them`]
       const by = handleOf(event.target, settings, 'summary')
+      const scope = event.forTurn ? ', for this turn only' : ''
       return [
-        `summarized ${range}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
+        `summarized ${range}${scope}: about ${tokensBefore} tokens before, ${tokensAfter} after`,
         `by ${by}: ${usageText(usage)}${costText(usage, words.price(by))}`,
         quote(event.text),
+      ]
+    }
+    case 'summary-extended': {
+      const by = handleOf(event.target, settings, 'summary')
+      return [
+        `summarized messages up to ${event.through}; the rest follows`,
+        `by ${by}: ${usageText(event.usage)}${costText(event.usage, words.price(by))}`,
       ]
     }
     case 'answer-received': {
@@ -119,9 +130,11 @@ function describe(event: TurnEvent, scene: StoryContext): string[] {
         ...(credentialId ? [`credential: ${safeText(words.credential(credentialId))}`] : []),
         ...(event.clearsCooldown ? ['its cooldown is over'] : []),
         ...(event.settingsLeftOut ?? []).map((setting) => `setting not sent: ${safeText(setting)}`),
+        ...(event.wasCut ? ['parts of the conversation were left out of the request: it did not fit the window'] : []),
         ...(event.isRest ? ['continues the partial answer; both are one message'] : []),
         ...(notes?.window ? [`learned: its window is ${notes.window} tokens`] : []),
-        ...(notes?.textOnlyResults ? ['learned: it takes no images in tool results'] : []),
+        ...learnedTexts(notes),
+        ...rememberedTexts(event),
         ...(text ? [quote(text)] : []),
         ...event.calls.map(
           (call) =>
@@ -189,3 +202,10 @@ const inputText = ({ content }: Input): string => textOf(content) || '(an image)
 const oneLine = (text: string): string => safeText(text).replaceAll(/\s+/g, ' ').trim()
 
 const offsetText = (ms: number): string => `+${(ms / 1_000).toFixed(3)}s`
+
+/** `holdfast models notes` has their ends. */
+const learnedTexts = (notes: ModelNotes = {}): string[] =>
+  NOTE_KINDS.flatMap((kind) => (notes[kind] === true ? [`learned: ${NOTE_TEXT[kind]}, from now on`] : []))
+
+const rememberedTexts = ({ notesApplied = [] }: { notesApplied?: NoteKind[] }): string[] =>
+  notesApplied.map((kind) => `remembered from an earlier failure: ${NOTE_TEXT[kind]}`)

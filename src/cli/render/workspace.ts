@@ -1,4 +1,4 @@
-import type { LimitName, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
+import type { KernelLimit, LimitName, ListeningPort, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { timeJson } from '../run-json.ts'
 import { type Look, safeText, shortened } from '../terminal.ts'
 import type { ShownWorkspace } from '../workspace-verbs.ts'
@@ -16,14 +16,25 @@ export function workspaceLine({ agent, state }: ShownWorkspace, { paint }: Look)
   return `${conversationId}  ${mark} ${paint.bold(safeText(agent.name))}  ${paint.dim(use)}`
 }
 
+/** Which limits hold at every instant on this machine, and which are looked at. */
+export function limitsText(kernel: readonly KernelLimit[]): string {
+  if (kernel.length === 0) return 'Its limits are checked ten times a second: no cgroup is writable here.'
+  const checked = ['memory', 'processes'].filter((one) => !kernel.includes(one as KernelLimit))
+  return `The kernel limits ${listText(kernel)} (cgroup); ${listText([...checked, 'disk'])} ${checked.length > 0 ? 'are' : 'is'} checked at intervals.`
+}
+
+const listText = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
 /** A workspace with its limits and processes. */
 export function workspaceLines({ agent, state }: ShownWorkspace, now: number, look: Look): string[] {
-  const { conversationId, status, containment, folder, createdAt, usage, quota, processes = [] } = state
+  const { conversationId, status, containment, folder, createdAt, usage, quota, processes = [], ports = [] } = state
   const rows = [
     ['state', `${status}, ${containment === 'local' ? look.paint.yellow('without a sandbox') : 'in a sandbox'}`],
     ['disk', `${megabytes(usage?.diskBytes ?? 0)} of ${megabytes(quota.diskBytes)}`],
     ['memory', `${megabytes(usage?.memoryBytes ?? 0)} of ${megabytes(quota.memoryBytes)}`],
     ['processes', `${usage?.processes ?? 0} of ${quota.processes}`],
+    ...(ports.length === 0 ? [] : [['ports', ports.map(portText).join(', ')]]),
     ['created', `${ageText(now - createdAt)} ago`],
     ...(folder === undefined ? [] : [['folder', folder]]),
   ] as [string, string][]
@@ -34,6 +45,9 @@ export function workspaceLines({ agent, state }: ShownWorkspace, now: number, lo
     ...processes.map((process) => `  ${processLine(process, now, look)}`),
   ]
 }
+
+const portText = ({ port, processId }: ListeningPort): string =>
+  processId === null ? `${port}` : `${port} (${processId})`
 
 const COMMAND_WIDTH = 60
 
@@ -70,6 +84,7 @@ export const workspaceJson = ({ agent, state }: ShownWorkspace) => ({
   created_at: timeJson(state.createdAt),
   quota: amountsJson(state.quota),
   usage: state.usage ? amountsJson(state.usage) : null,
+  ports: state.ports?.map(({ port, processId }) => ({ port, process_id: processId })) ?? null,
   processes: state.processes?.map(processJson) ?? null,
 })
 

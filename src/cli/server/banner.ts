@@ -3,6 +3,9 @@ import { listAgents } from '../../service/agents/agents.ts'
 import { listProviders } from '../../service/providers/providers.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import type { CliContext, OpenedApp, ServerHandle } from '../cli-context.ts'
+import { commandLine } from '../program-name.ts'
+import { lastBackupText } from '../render/last-backup.ts'
+import { limitsText } from '../render/workspace.ts'
 import { safeText } from '../terminal.ts'
 
 /** The start screen of the server. */
@@ -12,10 +15,11 @@ export async function bannerLines(
   { environment, out }: CliContext,
 ): Promise<string[]> {
   const { bold, dim } = out.look.paint
-  const [agents, providers, sandbox] = await Promise.all([
+  const [agents, providers, sandbox, lastBackup] = await Promise.all([
     listAgents(context),
     listProviders(context),
     sandboxText(context),
+    context.backups.last(),
   ])
   const ready = providers.filter(({ state }) => state === 'ready').map(({ name }) => name)
   const where = key.file ?? 'the environment (HOLDFAST_API_KEY)'
@@ -24,6 +28,7 @@ export async function bannerLines(
     ['Agents', agentsText(agents)],
     ['Models', ['scripted (built in, needs no API key)', ...ready].join(', ')],
     ...(sandbox ? [['Sandbox', sandbox] as const] : []),
+    ...(lastBackup ? [['Backup', lastBackupText(lastBackup, context.deps.clock.now())] as const] : []),
     ['Key', key.isNew ? `${key.key} ${dim(`(shown once; stored in ${where})`)}` : `in ${where}`],
     ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],
   ] as const
@@ -42,9 +47,11 @@ export async function bannerLines(
 async function sandboxText({ workspaces }: Pick<ServiceContext, 'workspaces'>): Promise<string | undefined> {
   const checked = await workspaces?.check()
   if (!checked) return undefined
-  const { containment, fault } = checked
+  const { containment, fault, kernel = [] } = checked
   if (fault !== undefined) return `none: ${fault}`
-  return containment === 'local' ? 'none (local): every command needs approval' : `${containment} works`
+  return containment === 'local'
+    ? 'none (local): every command needs approval'
+    : `${containment} works. ${limitsText(kernel)}`
 }
 
 const SHOWN_AGENTS = 5
@@ -67,10 +74,8 @@ function curlCommand({ url, file, agent, model }: CurlOptions): string {
   return `curl -sN ${url}/v1/${path} ${headers} -d ${quoted(JSON.stringify(body))}`
 }
 
-function chatCommand({ HOLDFAST_HOME: home, npm_lifecycle_event: script }: CliContext['environment']): string {
-  const where = home ? `HOLDFAST_HOME=${quoted(home)} ` : ''
-  return `${where}${script === undefined ? 'holdfast chat' : 'npm run chat'}`
-}
+const chatCommand = ({ HOLDFAST_HOME: home }: CliContext['environment']): string =>
+  `${home ? `HOLDFAST_HOME=${quoted(home)} ` : ''}${commandLine('chat')}`
 
 /** Quotes the text as one shell word. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
-import { Problem, type ProblemKind } from '../../core/problem.ts'
+import { Problem } from '../../core/problem.ts'
+import { type Api, newApi, problemOf, unknownKey } from './api.ts'
 import { readServerNote } from './server-file.ts'
 
 /** HTTP connection to the server that owns a home. */
-export type ServerConnection = {
-  /** Sends one request and resolves with the JSON response; an error response throws a Problem. */
-  request<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T>
+export type ServerConnection = Api & {
   /** Yields the data of each event of an SSE stream until it ends. */
   streamEvents(path: string, signal: AbortSignal): AsyncGenerator<string, void>
   /** Resolves with true when a server answers again, with false after the timeout. */
@@ -45,20 +44,17 @@ export function newServerConnection({ home, givenKey, notify }: ServerConnection
     // Read each time: after a restart the server may listen on another port.
     const url = readServerNote(home)?.url
     if (url === undefined) throw serverUnavailable()
-    const headers = { authorization: `Bearer ${keyOf(home, givenKey)}`, ...jsonHeaders(init) }
-    const response = await fetch(`${url}${path}`, { ...init, headers }).catch((fault) => {
+    const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${keyOf(home, givenKey)}` }
+    return fetch(`${url}${path}`, { ...init, headers }).catch((fault) => {
       throw init.signal?.aborted ? fault : serverUnavailable()
     })
-    if (!response.ok) throw await problemOf(response)
-    return response
   }
   return {
-    async request<T>(method: string, path: string, body?: unknown): Promise<T> {
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-      return (await send(path, { method, ...sent })).json() as Promise<T>
-    },
+    ...newApi(send, notify),
     async *streamEvents(path, signal) {
-      const { body } = await send(path, { signal })
+      const response = await send(path, { signal })
+      if (!response.ok) throw await problemOf(response)
+      const { body } = response
       if (!body) return
       try {
         yield* eventData(body)
@@ -71,7 +67,10 @@ export function newServerConnection({ home, givenKey, notify }: ServerConnection
       let hasNotified = false
       for (const until = Date.now() + RESTART_TIMEOUT_MS; Date.now() < until && !signal.aborted; ) {
         await sleep(POLL_MS, undefined, { signal }).catch(() => {})
-        if (await findServer(home)) return true
+        if (await findServer(home)) {
+          if (hasNotified) notify('The server is back.')
+          return true
+        }
         if (!hasNotified) notify('Lost the connection to the server; waiting for it to restart.')
         hasNotified = true
       }
@@ -79,9 +78,6 @@ export function newServerConnection({ home, givenKey, notify }: ServerConnection
     },
   }
 }
-
-const jsonHeaders = ({ body }: RequestInit): Record<string, string> =>
-  body ? { 'content-type': 'application/json' } : {}
 
 const serverUnavailable = () =>
   new Problem(
@@ -96,40 +92,6 @@ function keyOf(home: string, given: string | undefined): string {
   } catch {
     throw unknownKey()
   }
-}
-
-const unknownKey = () =>
-  new Problem(
-    'invalid',
-    'The server of this home uses an API key this shell does not have. Set HOLDFAST_API_KEY to the key of the server.',
-  )
-
-const KIND_OF_STATUS: Record<number, ProblemKind> = {
-  400: 'invalid',
-  404: 'not-found',
-  409: 'conflict',
-  410: 'gone',
-  413: 'invalid',
-  422: 'invalid',
-  429: 'queue-full',
-  503: 'unavailable',
-}
-
-async function problemOf(response: Response): Promise<Error> {
-  const { status } = response
-  const body = (await response.json().catch(() => ({}))) as { detail?: unknown }
-  if (status === 401) return unknownKey()
-  const kind = KIND_OF_STATUS[status]
-  const isPending = (body.detail as { code?: string } | undefined)?.code === 'PENDING_APPROVAL'
-  const message = errorMessage(body.detail)
-  if (!kind) return new Error(`the server responded with ${status}${message ? `: ${message}` : ''}`)
-  return new Problem(isPending ? 'pending-approval' : kind, message || `The server responded with ${status}.`)
-}
-
-/** Removes the error code that the API puts before the message; the exit code of the CLI tells the same. */
-function errorMessage(detail: unknown): string {
-  const text = typeof detail === 'string' ? detail : ((detail as { message?: unknown } | undefined)?.message ?? '')
-  return String(text).replace(/^(NOT_FOUND|CONFLICT|INVALID_ARGUMENT): /, '')
 }
 
 async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFileSync } from '../../disk/atomic-write.ts'
+import { processStamp } from '../../disk/process-stamp.ts'
 
 /** The address and process of the server that owns a home. */
 type ServerNote = { url: string; pid: number; started: string }
@@ -9,7 +10,8 @@ const fileIn = (home: string): string => join(home, 'server.json')
 
 /** Called when the server listens; replaces the file of a server that was killed. */
 export function writeServerNote(home: string, note: ServerNote): void {
-  replaceFileSync(fileIn(home), `${JSON.stringify(note)}\n`)
+  const stamp = processStamp(note.pid)
+  replaceFileSync(fileIn(home), `${JSON.stringify(stamp === undefined ? note : Object.assign({}, note, { stamp }))}\n`)
 }
 
 /** Removes only the file of this process: on PostgreSQL another server of this home may have replaced it. */
@@ -20,9 +22,11 @@ export function removeServerNote(home: string, pid: number): void {
 /** Undefined unless the process that wrote the file is still alive. */
 export function readServerNote(home: string): ServerNote | undefined {
   try {
-    const note = JSON.parse(readFileSync(fileIn(home), 'utf8')) as Partial<ServerNote>
-    const { url, pid, started = '' } = note
+    const note = JSON.parse(readFileSync(fileIn(home), 'utf8')) as Partial<ServerNote & { stamp: string }>
+    const { url, pid, started = '', stamp } = note
     if (typeof url !== 'string' || !URL.canParse(url) || !Number.isInteger(pid)) return undefined
+    // A pid is reused: another program with it must not get the key of the operator.
+    if (stamp !== undefined && processStamp(pid!) !== stamp) return undefined
     return isAlive(pid!) ? { url, pid: pid!, started } : undefined
   } catch {
     // Missing or damaged: there is no known server.

@@ -1,23 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import type { NumberedChunk } from '../../core/chunk.ts'
+import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
+import type { SessionExpiry } from '../../core/session-expiry.ts'
 import type { WatchEnd } from '../../ports/streams.ts'
 import { requireAgent } from '../../service/agents/agents.ts'
-import { requireConversation } from '../../service/conversations/conversations.ts'
+import { requireConversation, requireConversationById } from '../../service/conversations/conversations.ts'
 import { showRun } from '../../service/runs/runs.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import type { Verbs } from '../verbs.ts'
+import type { AgentChange, SentText, Verbs } from '../verbs.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { serverWorkspaceVerbs } from './server-workspaces.ts'
 
 /** Verbs that the server of the home carries out. Their results are read from the database, as a guest. */
 export function serverVerbs(connection: ServerConnection, context: ServiceContext): Verbs {
   return {
-    async send({ conversationId, text, onGuarded, streamTokens }) {
-      const body = { text, on_guarded: onGuarded, stream_tokens: streamTokens, otid: randomUUID() }
+    async send({ conversationId, text, onGuarded, streamTokens, reasoning, whenBusy }) {
+      const body = {
+        text,
+        on_guarded: onGuarded,
+        stream_tokens: streamTokens,
+        reasoning_effort: reasoning,
+        when_busy: whenBusy,
+        otid: randomUUID(),
+      }
       const path = `/v1/holdfast/conversations/${conversationId}/messages`
-      const send = async () => (await connection.request<{ run_id: RunId }>('POST', path, body)).run_id
+      const send = async (): Promise<SentText> => {
+        const { run_id: runId, type, request } = await connection.request<SentAnswer>('POST', path, body)
+        return { runId, type, request }
+      }
       try {
         return await send()
       } catch (fault) {
@@ -41,20 +53,38 @@ export function serverVerbs(connection: ServerConnection, context: ServiceContex
       return (await connection.request<{ run_id: RunId }>('POST', `/v1/approvals/${runId}`, { approvals })).run_id
     },
     async createAgent(request) {
-      const { id } = await connection.request<{ id: string }>('POST', '/v1/holdfast/agents', request)
+      const { settings = {}, ...rest } = request
+      const body = { ...rest, ...sessionSettings(settings) }
+      const { id } = await connection.request<{ id: string }>('POST', '/v1/holdfast/agents', body)
       return requireAgent(id, context)
     },
     async updateAgent(agent, change) {
-      await connection.request('PATCH', `/v1/agents/${agent.id}`, change)
+      const { whenBusy, sessionExpiry, ...models } = change
+      const body = { ...models, ...sessionSettings(defined({ whenBusy, sessionExpiry })) }
+      await connection.request('PATCH', `/v1/agents/${agent.id}`, body)
       return requireAgent(agent.id, context)
     },
-    async createConversation(agent) {
-      const { id } = await connection.request<{ id: string }>('POST', `/v1/conversations/?agent_id=${agent.id}`, {})
+    async createConversation(agent, leaves) {
+      const path = `/v1/conversations/?agent_id=${agent.id}`
+      const { id } = await connection.request<{ id: string }>('POST', path, defined({ leaves }))
       return requireConversation(agent, id, context)
+    },
+    async setConversationModel({ id }, model) {
+      await connection.request('PATCH', `/v1/conversations/${id}`, { model: model ?? null })
+      return requireConversationById(id, context)
     },
     workspaces: serverWorkspaceVerbs(connection),
   }
 }
+
+type SentAnswer = Omit<SentText, 'runId'> & { run_id: RunId }
+
+/** The settings in the words of the API. */
+const sessionSettings = ({ whenBusy, sessionExpiry }: Pick<AgentChange, 'whenBusy' | 'sessionExpiry'>) =>
+  defined({ when_busy: whenBusy, session_expiry: sessionExpiry ? wireExpiry(sessionExpiry) : sessionExpiry })
+
+const wireExpiry = ({ idleMinutes, dailyAt, timezone }: SessionExpiry) =>
+  defined({ idle_minutes: idleMinutes, daily_at: dailyAt, timezone })
 
 type WatchFrom = { after: number; signal: AbortSignal }
 

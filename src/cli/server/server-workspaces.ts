@@ -17,6 +17,8 @@ type WireProcess = {
   output_bytes: number
 }
 
+type WirePage = { id: string; url: string; port: number; expires_at: string }
+
 type WireWorkspace = {
   conversation_id: ConversationId
   agent_id: string
@@ -27,6 +29,7 @@ type WireWorkspace = {
   folder?: string
   quota: WireAmounts
   usage: WireAmounts | null
+  ports: { port: number; process_id: string | null }[] | null
   processes: WireProcess[] | null
 }
 
@@ -51,6 +54,14 @@ export function serverWorkspaceVerbs({ request }: Pick<ServerConnection, 'reques
       const { output, ...process } = await request<Answer>('GET', `${pathOf(conversationId, processId)}?${query}`)
       return { process: processOf(process), output }
     },
+    async openPage({ conversationId, port, minutes }) {
+      const body = { minutes, ...defined({ port }) }
+      const page = await request<WirePage>('POST', `${pathOf(conversationId)}/pages`, body)
+      return { pageId: page.id, url: page.url, port: page.port, expiresAt: Date.parse(page.expires_at) }
+    },
+    async closePage({ conversationId, pageId }) {
+      await request('DELETE', `${pathOf(conversationId)}/pages/${pageId}`)
+    },
     end: async ({ conversationId, processId }) =>
       processOf(await request<WireProcess>('DELETE', pathOf(conversationId, processId))),
   }
@@ -67,6 +78,7 @@ const workspaceOf = (wire: WireWorkspace): ShownWorkspace => ({
     quota: amountsOf(wire.quota),
     ...defined({
       usage: wire.usage ? amountsOf(wire.usage) : undefined,
+      ports: wire.ports ? wire.ports.map(({ port, process_id: processId }) => ({ port, processId })) : undefined,
       processes: wire.processes ? wire.processes.map(processOf) : undefined,
     }),
   },

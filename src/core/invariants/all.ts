@@ -1,6 +1,7 @@
 import { defined } from '../defined.ts'
 import { errorText } from '../error-text.ts'
 import type { MessageId } from '../id.ts'
+import { movedSteers } from '../steer.ts'
 import { foldTurn } from '../turn.ts'
 import {
   approvalBinding,
@@ -20,7 +21,9 @@ import {
   providerValid,
   resultBeforeNext,
   singleTruth,
+  steersArrive,
 } from './log.ts'
+import { hasOverflowed, overflowIsSolved } from './overflow.ts'
 import type {
   ConversationRecord,
   Invariant,
@@ -70,7 +73,13 @@ export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] =
 export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
 
 /** Invariants across all runs. */
-export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [exactlyOnceIntake, oneActiveRun, approvalHandedOver]
+export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [
+  exactlyOnceIntake,
+  steersArrive,
+  oneActiveRun,
+  approvalHandedOver,
+  overflowIsSolved,
+]
 
 /** Each list is optional; a large store is checked in pages, record by record. */
 type CheckedRecords = {
@@ -131,12 +140,29 @@ export function summarize({ run, events }: RunRecord): RunSummary {
           : 'settled',
     inputs: inputs.map((input) => input.messageId),
     ...defined({
+      moved: movedInputs(events),
       answered:
         answer?.type === 'approval-answered'
           ? { continuedBy: answer.continuedBy, decisions: answer.decisions, unread: unreadInputs(events) }
           : undefined,
+      overflowed: hasOverflowed({ run, events }) ? (true as const) : undefined,
       inherited: continues ? { from: continues.runId, decisions: continues.decisions } : undefined,
     }),
+  }
+}
+
+/** Undecided while the run goes on or waits. */
+function movedInputs(events: RunRecord['events']): RunSummary['moved'] {
+  try {
+    const moved = movedSteers(foldTurn(events.map(({ event }) => event)))
+    if (moved.length === 0) return undefined
+    return moved.map(({ inputs, otherwise }) => ({
+      to: otherwise.runId,
+      inputs: inputs.map(({ messageId }) => messageId),
+    }))
+  } catch {
+    // `checkRun` reports a log that cannot be folded.
+    return undefined
   }
 }
 

@@ -51,3 +51,35 @@ test('linked runs that do not agree are kept and reported', () => {
   const invented = left(settled('run-2', inherited('run-1')))
   assert.equal(checkAcrossRuns({ runs: invented }).length, 1)
 })
+
+const moved = (...to: RunSummary['id'][]): Partial<RunSummary> => ({
+  inputs: to.map((id) => `message-${id}` as const),
+  moved: to.map((id) => ({ to: id, inputs: [`message-${id}` as const] })),
+})
+
+test('a run whose steers were moved is dropped once every run that they got is known, also in a chain', () => {
+  const chain = [
+    settled('run-1', moved('run-2', 'run-3')),
+    settled('run-2', { inputs: ['message-run-2'] }),
+    settled('run-3', { ...moved('run-4'), inputs: ['message-run-3', 'message-run-4'] }),
+    settled('run-4', { inputs: ['message-run-4'] }),
+  ]
+  assert.deepEqual(left(...chain), [])
+  assert.deepEqual(checkAcrossRuns({ runs: chain }), [])
+  const waits = left(chain[0]!, { ...chain[1]!, phase: 'running' })
+  assert.deepEqual(
+    waits.map(({ id, moved: open }) => [id, open?.map(({ to }) => to)]),
+    [
+      ['run-1', ['run-3']],
+      ['run-2', undefined],
+    ],
+  )
+})
+
+test('I29: a steer whose run is missing, or has another input, is kept and reported', () => {
+  const source = settled('run-1', moved('run-2'))
+  const reported = (...runs: RunSummary[]) => checkAcrossRuns({ runs: left(...runs) }).map(({ invariant }) => invariant)
+  assert.deepEqual(reported(source), ['I29'])
+  assert.deepEqual(reported(source, settled('run-2', { inputs: ['message-other'] })), ['I29'])
+  assert.deepEqual(reported(source, settled('run-2', { inputs: ['message-run-2'] })), [])
+})

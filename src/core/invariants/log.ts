@@ -2,6 +2,7 @@ import { historyFaults, toModelHistory } from '../history.ts'
 import { canonicalJson, type Json } from '../json.ts'
 import type { Message, MessageBody, NewMessage } from '../message.ts'
 import { isSettled } from '../run.ts'
+import { movedSteers } from '../steer.ts'
 import { openCalls } from '../turn.ts'
 import { type ExpectedRow, expectedMessages, expectedRow, ROW_FIELDS } from './expected-row.ts'
 import type { ConversationRecord, Invariant, StoreRecord } from './record.ts'
@@ -140,12 +141,14 @@ export const densePositions: Invariant<ConversationRecord> = {
 export const acceptedIsKept: Invariant<RunTrace> = {
   id: 'I7',
   name: 'accepted is kept',
-  sentence: 'Every input of a run that did not fail is stored as a message or passed to the run that continues it.',
+  sentence:
+    'Every input of a run that did not fail is stored as a message, or passed to the run that continues it or that it was moved to.',
   promise: 'nothing is lost',
   check({ run, events, messages, final }) {
     // The unread input of a failed run can be sent again; a queued run never changed its conversation.
     if (!isSettled(run) || run.status === 'failed' || run.fence === 0 || final.continuedBy) return []
-    const kept = new Set<string>(messages.map((message) => message.id))
+    const moved = movedSteers(final).flatMap(({ inputs }) => inputs)
+    const kept = new Set<string>([...messages.map(({ id }) => id), ...moved.map(({ messageId }) => messageId)])
     const inputs = events.flatMap(({ event }) =>
       event.type === 'input-accepted' || event.type === 'input-steered' ? event.inputs : [],
     )
@@ -162,14 +165,36 @@ export const exactlyOnceIntake: Invariant<StoreRecord> = {
   promise: 'nothing happens twice',
   check({ runs }) {
     const takenBy = new Map<string, string>()
+    const movedTo = new Map(
+      runs.flatMap(({ moved = [] }) => moved.flatMap(({ to, inputs }) => inputs.map((one) => [one, to]))),
+    )
     return runs.flatMap(({ id, inputs, inherited }) =>
       inputs.flatMap((input) => {
         const first = takenBy.get(input)
         takenBy.set(input, id)
         // Inputs that a waiting run had not read pass to the run that continues it.
-        return first === undefined || first === inherited?.from
+        // A steer that was not read passes to the run whose id it reserved.
+        return first === undefined || first === inherited?.from || movedTo.get(input) === id
           ? []
           : [`${input} was accepted by ${first} and by ${id}`]
+      }),
+    )
+  },
+}
+
+export const steersArrive: Invariant<StoreRecord> = {
+  id: 'I29',
+  name: 'steers arrive',
+  sentence: 'A message that was steered into a turn that ended without reading it has the run whose id it reserved.',
+  promise: 'nothing is lost',
+  check({ runs }) {
+    const byId = new Map(runs.map((run) => [run.id, run]))
+    return runs.flatMap(({ id, moved = [] }) =>
+      moved.flatMap(({ to, inputs }) => {
+        const found = byId.get(to)
+        if (!found) return [`${id} ended without reading ${inputs.join(', ')}, and there is no ${to}`]
+        const has = inputs.every((input) => found.inputs.includes(input))
+        return has ? [] : [`${to} does not have the input ${inputs.join(', ')} that ${id} did not read`]
       }),
     )
   },

@@ -42,8 +42,12 @@ export type RunSummary = {
   conversationId: ConversationId
   phase: 'queued' | 'running' | 'waiting' | 'settled'
   inputs: MessageId[]
+  /** The runs that its unread steers have, with their inputs. */
+  moved?: { to: RunId; inputs: MessageId[] }[]
   /** The answer to this run's approval request, the run that continues it, and the unread inputs. */
   answered?: { continuedBy: RunId; decisions: Decision[]; unread: MessageId[] }
+  /** It failed because its conversation was too long, although more of it could have been left out. */
+  overflowed?: true
   /** The approval answer that this run continues with. */
   inherited?: { from: RunId; decisions: Decision[] }
 }

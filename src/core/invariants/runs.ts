@@ -1,9 +1,8 @@
 import { spentWithCredential } from '../attempt-state.ts'
-import { summaryTargets } from '../compaction.ts'
-import type { EventType, Purpose } from '../event.ts'
-import { LADDER, type Remedy } from '../recovery.ts'
-import { isSettled, phaseOf, type RunPhase, type RunSettings, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
-import { POISON_DEATHS } from '../turn.ts'
+import type { EventType } from '../event.ts'
+import { BOUNDED_BY_PROGRESS, type Remedy, usesAllowed } from '../recovery.ts'
+import { isSettled, phaseOf, type RunPhase, STATUS_OF_STOP, TRANSITIONS } from '../run.ts'
+import { POISON_DEATHS, targetsOf } from '../turn.ts'
 import type { Invariant, StoreRecord } from './record.ts'
 import { faultsByEvent, type RunTrace } from './trace.ts'
 
@@ -115,7 +114,7 @@ export const turnIsolation: Invariant<RunTrace> = {
   id: 'I16',
   name: 'turn isolation',
   sentence:
-    'A run starts at its first target, changes it only after a recorded failure, and uses no remedy more often than its ladder lists it.',
+    'A run starts at its first target, changes it only after a recorded failure, and uses no remedy more often than its ladder lists it, except to lower a window further.',
   promise: 'nothing is hidden',
   check: (trace) =>
     faultsByEvent(trace, (event, before) => {
@@ -125,11 +124,13 @@ export const turnIsolation: Invariant<RunTrace> = {
       if (event.target !== state.target)
         return `it used target ${event.target} while the turn was at target ${state.target}`
       if (event.type !== 'attempt-failed' || event.remedy === 'give-up') return undefined
-      const ladder = LADDER[event.failure.kind]
       const next = event.nextTarget ?? event.target + 1
-      const isPastLastTarget = event.remedy === 'next-target' && next >= targetsFor(event, before.settings).length
-      if (isPastLastTarget) return 'there is no next target'
-      if (count(spentWithCredential(state, event.credentialId), event.remedy) >= count(ladder, event.remedy))
+      const chain = targetsOf(before.settings, event.purpose)
+      if (event.remedy === 'next-target' && next >= chain.length) return 'there is no next target'
+      const window = before.windows[chain[event.target] ?? ''] ?? Number.POSITIVE_INFINITY
+      if (BOUNDED_BY_PROGRESS.has(event.remedy) && event.window !== undefined && event.window < window) return undefined
+      const used = count(spentWithCredential(state, event.credentialId), event.remedy)
+      if (used >= usesAllowed(event.failure.kind, event.remedy))
         return `${event.remedy} was used up for ${event.failure.kind}`
       return undefined
     }),
@@ -158,9 +159,6 @@ export const effectOnce: Invariant<RunTrace> = {
       return call.startedBy === event.fence ? `${event.callId} was started twice by fence ${event.fence}` : undefined
     }),
 }
-
-const targetsFor = ({ purpose }: { purpose?: Purpose }, settings: RunSettings): readonly string[] =>
-  purpose === 'summary' ? summaryTargets(settings) : settings.targets
 
 const count = (remedies: readonly Remedy[], wanted: Remedy) => remedies.filter((remedy) => remedy === wanted).length
 

@@ -151,3 +151,29 @@ test('a continued text is streamed once, from its beginning to its end', () => {
   assert.deepEqual(found(streamOf([text('Hel'), text('Hello'), ...end], { events: continued })), ['I26'])
   assert.deepEqual(found(streamOf([text('lo'), ...end], { events: continued })), ['I26'])
 })
+
+test('I26 reports arguments that differ, that are doubled, that lost their guard, and a call that was never reset', () => {
+  const call = { callId: 'c', tool: 'post', input: { a: 1 }, digest: 'd', effects: 'once', parallel: true } as const
+  const calling = (needsApproval: boolean) => [
+    log[0]!,
+    { ...answer, content: [], calls: [{ ...call, needsApproval }] } as TurnEvent,
+    log[2]!,
+  ]
+  const piece = (json: string, more: object = {}): [number, Chunk] => [
+    0,
+    { message_type: 'tool_call_delta', id: 'message-1', tool_call_id: 'c', arguments: json, ...more },
+  ]
+  const first = piece('{"a"', { name: 'post' })
+  const check = (pieces: [number, Chunk][], needsApproval = false) =>
+    found(streamOf([...pieces, stop, done], { events: calling(needsApproval).map(at) }))
+  assert.deepEqual(check([first, piece(':1}')]), [])
+  assert.deepEqual(check([first, reset('message-1'), first, piece(':1}')]), [])
+  assert.deepEqual(check([piece('{"a":1}', { name: 'post', needs_approval: true })], true), [])
+  assert.deepEqual(check([first]), ['I26'])
+  assert.deepEqual(check([first, piece(':1}'), first, piece(':1}')]), ['I26'])
+  assert.deepEqual(check([first, piece(':1}')], true), ['I26'])
+  assert.deepEqual(check([piece('{"a":1}', { name: 'send' })]), ['I26'])
+  const abandoned: [number, Chunk] = [0, { ...first[1], id: 'message-9' } as Chunk]
+  assert.deepEqual(check([abandoned, first, piece(':1}')]), ['I26'])
+  assert.deepEqual(check([abandoned, reset('message-9'), first, piece(':1}')]), [])
+})

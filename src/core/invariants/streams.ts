@@ -1,4 +1,4 @@
-import type { Chunk } from '../chunk.ts'
+import { argumentsText, type Chunk } from '../chunk.ts'
 import type { TurnEvent } from '../event.ts'
 import { type AnswerPart, textOf } from '../message.ts'
 import type { Invariant, StreamRecord } from './record.ts'
@@ -54,12 +54,14 @@ export const oneTerminal: Invariant<StreamRecord> = {
 export const tokensReconcile: Invariant<StreamRecord> = {
   id: 'I26',
   name: 'tokens reconcile',
-  sentence: 'The streamed text of a message equals the stored one, and text without a message is reset.',
+  sentence: 'The streamed text and calls of a message equal the stored ones; what is not stored is reset.',
   promise: 'nothing is hidden',
   check({ events, chunks, ended }) {
     const lastTold = chunks.findLast((chunk) => chunk.event > 0)?.event ?? 0
     const texts = streamedTexts(chunks)
     const faults: string[] = []
+    const first = events[0]?.event
+    const asks = first?.type === 'input-accepted' && first.settings.onGuarded === 'ask'
     /** Kept text to be continued, by its message. */
     const kept = new Map<string, AnswerPart[]>()
     for (const { seq, event } of events) {
@@ -67,30 +69,48 @@ export const tokensReconcile: Invariant<StreamRecord> = {
         kept.set(event.kept.answerId, [...(kept.get(event.kept.answerId) ?? []), ...event.kept.content])
       if (!isAnswer(event)) continue
       const content = event.isRest ? [...(kept.get(event.answerId) ?? []), ...event.content] : event.content
-      const streamed = texts.get(event.answerId) ?? { text: '', reasoning: '', mayBeShort: false }
+      const streamed = texts.get(event.answerId) ?? NOTHING
       texts.delete(event.answerId)
       const isToldInFull = ended || seq <= lastTold
       if (!isToldInFull || streamed.mayBeShort) continue
       if (streamed.text !== textOf(content))
         faults.push(`${event.answerId}: "${brief(streamed.text)}" was streamed, "${brief(textOf(content))}" is stored`)
+      for (const [callId, shown] of streamed.calls) {
+        const call = event.type === 'answer-received' ? event.calls.find((one) => one.callId === callId) : undefined
+        const stored = call
+          ? callText({ ...call, isGuarded: asks && call.needsApproval }, argumentsText(call))
+          : 'no call'
+        const said = callText({ ...shown, tool: shown.name }, shown.json)
+        if (stored !== said) faults.push(`${event.answerId}: "${said}" was streamed, "${stored}" is stored`)
+      }
       // A cut answer keeps its text, not its reasoning.
       if (event.type === 'answer-received' && streamed.reasoning !== reasoningOf(content))
         faults.push(`${event.answerId}: the reasoning that was streamed is not the one that is stored`)
     }
     if (!ended) return faults
-    for (const [id, { text, reasoning }] of texts)
-      if (text !== '' || reasoning !== '') faults.push(`${id}: "${brief(text || reasoning)}" was never reset`)
+    for (const [id, { text, reasoning, calls }] of texts) {
+      const said = text || reasoning || [...calls.values()].map(({ name }) => `a call of ${name}`).join()
+      if (said !== '') faults.push(`${id}: "${brief(said)}" was never reset`)
+    }
     return faults
   },
 }
 
-type StreamedText = { text: string; reasoning: string; mayBeShort: boolean }
+type StreamedText = {
+  text: string
+  reasoning: string
+  /** The calls whose arguments were streamed in pieces, by call id. */
+  calls: Map<string, { name: string; json: string; isGuarded: boolean }>
+  mayBeShort: boolean
+}
 
-/** The text of each message at a subscriber after the last chunk, with resets applied. */
+const NOTHING: StreamedText = { text: '', reasoning: '', calls: new Map(), mayBeShort: false }
+
+/** The text and the calls of each message at a subscriber after the last chunk, with resets applied. */
 function streamedTexts(chunks: StreamRecord['chunks']): Map<string, StreamedText> {
   const texts = new Map<string, StreamedText>()
   const at = (id: string): StreamedText => {
-    const text = texts.get(id) ?? { text: '', reasoning: '', mayBeShort: false }
+    const text = texts.get(id) ?? { ...NOTHING, calls: new Map() }
     texts.set(id, text)
     return text
   }
@@ -98,13 +118,24 @@ function streamedTexts(chunks: StreamRecord['chunks']): Map<string, StreamedText
     const chunk = decodeChunk(body)
     if (chunk.message_type === 'assistant_message') at(chunk.id).text += chunk.content
     if (chunk.message_type === 'reasoning_message') at(chunk.id).reasoning += chunk.reasoning
+    if (chunk.message_type === 'tool_call_delta') addPiece(at(chunk.id), chunk)
     if (chunk.message_type !== 'message_reset') continue
-    if (chunk.id !== null) texts.set(chunk.id, { text: '', reasoning: '', mayBeShort: false })
+    if (chunk.id !== null) texts.set(chunk.id, { ...NOTHING, calls: new Map() })
     // The lost chunks may belong to any message streamed so far; clients then read the stored messages.
     else for (const text of texts.values()) text.mayBeShort = true
   }
   return texts
 }
+
+/** A piece without a name continues a call; one with a name begins it, so a repeated beginning shows in its text. */
+function addPiece({ calls }: StreamedText, chunk: Extract<Chunk, { message_type: 'tool_call_delta' }>): void {
+  const { tool_call_id, name = '', arguments: json, needs_approval } = chunk
+  const call = calls.get(tool_call_id) ?? { name, json: '', isGuarded: needs_approval === true }
+  calls.set(tool_call_id, { ...call, json: call.json + json })
+}
+
+const callText = ({ tool, isGuarded }: { tool: string; isGuarded: boolean }, json: string): string =>
+  `${isGuarded ? 'guarded ' : ''}${tool} ${json}`
 
 const decodeChunk = (body: string): Chunk => JSON.parse(body) as Chunk
 

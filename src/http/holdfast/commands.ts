@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
-import { createAgent } from '../../service/agents/create-agent.ts'
-import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
+import { EFFORTS } from '../../core/model-settings.ts'
 import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
 import { id } from '../field.ts'
+import { newAgentBody } from '../letta/agent-body.ts'
+import { createAgentFrom } from '../letta/agents.ts'
 import { requireRun, runPath } from '../letta/path-params.ts'
+import { sendBody } from '../letta/send-body.ts'
 import { streamRun } from '../letta/stream.ts'
 import { operation } from '../operation.ts'
 import { chunkSchema } from './wire/chunk.ts'
@@ -16,39 +18,21 @@ const createAgentWithChain = operation({
   route: 'POST /v1/holdfast/agents',
   scope: 'agent',
   summary:
-    'Creates an agent with a failover chain; without `tools` it gets the memory tools, or on the scripted model the demo tools',
-  body: z.object({
+    'Creates an agent as POST /v1/agents does; without `tools` it gets the memory tools, or on the scripted model the demo tools',
+  body: newAgentBody.omit({ include_base_tools: true }).extend({
     name: z.string().min(1).max(500),
-    model: z
-      .string()
-      .optional()
-      .describe('First model of the chain, as provider/model. The default model of the server if it is left out.'),
-    fallback: z
-      .array(z.string())
-      .max(MAX_FALLBACK)
-      .optional()
-      .default([])
-      .describe('Failover models, in order, as provider/model.'),
-    system: z.string().optional().describe('The system prompt.'),
-    tools: z
-      .array(z.string())
-      .max(1000)
-      .optional()
-      .describe('Names of tools. Without it: the memory tools, and for the scripted model the demo tools.'),
-    blocks: z
-      .array(z.object({ label: z.string(), value: z.string(), description: z.string().optional() }))
-      .max(200)
-      .optional()
-      .describe(
-        'Memory blocks. Without it and without `tools`: `persona` and `human`, but none on the scripted model.',
-      ),
+    tools: newAgentBody.shape.tools.describe(
+      'Names of tools. Without it: the memory tools, and for the scripted model the demo tools.',
+    ),
+    memory_blocks: newAgentBody.shape.memory_blocks.describe(
+      'Memory blocks. Without it and without `tools`: `persona` and `human`, but none on the scripted model.',
+    ),
+    blocks: newAgentBody.shape.memory_blocks.describe('Older form of `memory_blocks`.'),
   }),
   example: { name: 'ada', model: 'scripted/friendly' },
   answer: createdAgentSchema,
-  async handle({ body: { system, model, tools, blocks, ...rest } }, context) {
-    const newBlocks = blocks?.map(({ label, value, description }) => ({ label, value, ...defined({ description }) }))
-    const options = defined({ system: system || undefined, model, tools, blocks: newBlocks })
-    const agent = await createAgent({ ...rest, ...options }, context)
+  async handle({ body: { blocks, ...body }, reply }, context) {
+    const agent = await createAgentFrom({ ...body, memory_blocks: body.memory_blocks ?? blocks }, reply, context)
     return { id: agent.id, name: agent.name }
   },
 })
@@ -56,7 +40,7 @@ const createAgentWithChain = operation({
 const sendText = operation({
   route: 'POST /v1/holdfast/conversations/:conversation_id/messages',
   scope: 'agent',
-  summary: 'Sends text to a conversation and returns its run at once; the run is queued behind earlier ones',
+  summary: 'Sends text to a conversation and returns its run at once; by default the run is queued behind earlier ones',
   params: { conversation_id: id('conv').describe('The id of a conversation.') },
   body: z.object({
     text: z.string(),
@@ -69,22 +53,36 @@ const sendText = operation({
       .boolean()
       .optional()
       .describe('Whether the stream of the run sends tokens in place of whole steps.'),
+    reasoning_effort: z
+      .enum(EFFORTS)
+      .optional()
+      .describe('How much the model reasons in this turn, in place of what agent and conversation say.'),
+    when_busy: sendBody.shape.when_busy,
   }),
   example: { text: 'Hello' },
   answer: sentSchema,
-  async handle({ params, body: { text, otid, on_guarded, stream_tokens } }, context) {
+  async handle({ params, body }, context) {
+    const { text, otid, on_guarded, stream_tokens, reasoning_effort, when_busy } = body
     const { agent, conversation } = await requireConversationAndAgent(params.conversation_id, context)
-    const { type, runId } = await sendMessage(
+    const sent = await sendMessage(
       {
         agent,
         conversationId: conversation.id,
+        conversation,
         content: [{ type: 'text', text }],
         metadata: { run_type: 'command' },
-        ...defined({ otid: otid || undefined, onGuarded: on_guarded, streamTokens: stream_tokens }),
+        ...defined({
+          otid: otid || undefined,
+          onGuarded: on_guarded,
+          streamTokens: stream_tokens,
+          reasoning: reasoning_effort,
+          policy: when_busy ?? undefined,
+        }),
       },
       context,
     )
-    return { type, run_id: runId }
+    const { type, runId, request, isQueued = false } = sent
+    return { type, run_id: runId, request, queued: isQueued }
   },
 })
 

@@ -5,6 +5,7 @@ import { auditOperations } from './audit.ts'
 import { cacheOperations } from './cache.ts'
 import { commandOperations } from './commands.ts'
 import { keyOperations } from './keys.ts'
+import { modelNoteOperations } from './model-notes.ts'
 import { peopleOperations } from './people.ts'
 import { serverOperations } from './server.ts'
 import { workspaceOperations } from './workspaces.ts'
@@ -21,6 +22,7 @@ export const HOLDFAST: Surface = {
     ...peopleOperations,
     ...auditOperations,
     ...cacheOperations,
+    ...modelNoteOperations,
     ...workspaceOperations,
   ],
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import type { OutputRange } from '../../ports/workspaces.ts'
+import { closePage, openPage } from '../../service/workspaces/pages.ts'
 import {
   endProcess,
   listWorkspaces,
@@ -11,8 +12,10 @@ import {
 import { id, limit } from '../field.ts'
 import { operation } from '../operation.ts'
 import {
+  pageSchema,
   processPageSchema,
   processSchema,
+  wirePage,
   wireProcess,
   wireProcessPage,
   wireWorkspace,
@@ -107,12 +110,44 @@ const endProcessOperation = operation({
     wireProcess(await endProcess({ conversationId: conversation_id, processId: process_id }, context)),
 })
 
+const MAX_MINUTES = 24 * 60
+
+const openPageOperation = operation({
+  route: 'POST /v1/workspaces/:conversation_id/pages',
+  scope: 'agent',
+  summary: 'Opens a port of a workspace for a browser on the machine of the server, at an address that works once',
+  audit: 'by-verb',
+  params: workspacePath,
+  body: z.object({
+    port: z.int().min(1).max(65_535).optional().describe('Port inside the workspace. Default: the only open one.'),
+    minutes: z.int().min(1).max(MAX_MINUTES).default(60).describe('How long the page can be read.'),
+  }),
+  answer: pageSchema,
+  async handle({ params: { conversation_id: conversationId }, body: { port, minutes } }, context) {
+    return wirePage(await openPage({ conversationId, minutes, ...defined({ port }) }, context))
+  },
+})
+
+const closePageOperation = operation({
+  route: 'DELETE /v1/workspaces/:conversation_id/pages/:page_id',
+  scope: 'agent',
+  summary: 'Closes a page of a workspace before it expires',
+  params: { ...workspacePath, page_id: z.string().describe('The id of a page.') },
+  answer: z.null(),
+  async handle({ params: { conversation_id: conversationId, page_id: pageId } }, context) {
+    await closePage({ conversationId, pageId }, context)
+    return null
+  },
+})
+
 export const workspaceOperations = [
   listWorkspacesOperation,
   showWorkspaceOperation,
   removeWorkspaceOperation,
   showProcessOperation,
   endProcessOperation,
+  openPageOperation,
+  closePageOperation,
 ]
 
 const rangeOf = ({ from, limit: size, last }: z.output<typeof outputQuery>): OutputRange =>

@@ -1,20 +1,34 @@
 import { z } from 'zod'
+import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { AgentSettings } from '../../core/agent.ts'
+import { THRESHOLD_RANGE } from '../../core/context-window.ts'
 import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { isTimeZone } from '../../core/session-expiry.ts'
 import { parseTarget } from '../../core/target.ts'
+import { withSessionSettings } from '../../service/agents/agents.ts'
 import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
+import { partlyWithoutEffect, refusedList, refusedValue, withoutEffect } from '../field-fate.ts'
 import {
   AGENT_SETTINGS,
+  budgetBody,
   llmConfigBody,
   maxTokensBody,
   mergedSettings,
   modelSettingsBody,
+  responseFormatBody,
 } from './model-settings-body.ts'
 import { plainInput } from './send-body.ts'
+import { sessionExpiryBody, toSessionExpiry } from './session-expiry-body.ts'
 import { toolRuleBody } from './tool-rule-body.ts'
+import { windowLimitBody } from './window-limit.ts'
 import { newBlockBody } from './wire/block.ts'
+
+const READ_FROM_RUNS = 'it follows from the runs of the agent.'
+const NO_FILES = 'Holdfast has no files.'
+const NO_PROJECTS = 'Holdfast has no projects; the organization of the API key takes their place.'
+const NO_TEMPLATES = 'Holdfast has no templates.'
 
 const name = z.string().min(1).max(500)
 const rules = z.array(toolRuleBody).max(1000)
@@ -38,41 +52,34 @@ const compaction = z.looseObject({
     .nullish()
     .describe('Minimum share of the context that a sliding window summarizes, from 0 to 1.'),
   clip_chars: z.number().int().min(1).nullish().describe('Maximum number of characters of the summary.'),
+  model_settings: withoutEffect(record.nullish(), 'a summary is written with the usual settings of its model.'),
+  prompt_acknowledgement: withoutEffect(z.boolean().nullish(), 'a summary is requested with one message.'),
+  threshold: z
+    .number()
+    .min(THRESHOLD_RANGE.min)
+    .max(THRESHOLD_RANGE.max)
+    .nullish()
+    .describe(
+      `Share of the context window that a conversation may fill before it is compacted, from ${THRESHOLD_RANGE.min} to ${THRESHOLD_RANGE.max}.`,
+    ),
 })
 
-/** Fields that are stored and returned; some have no effect yet. */
+/** Fields that are stored as sent. */
 const STORED_FIELDS = {
   compaction_settings: record
     .and(compaction)
     .nullish()
     .describe('How conversations of the agent are summarized when they no longer fit.'),
-  context_window_limit: z
-    .number()
-    .int()
-    .min(1)
-    .nullish()
-    .describe('Accepted and ignored. Returned as sent, also as `llm_config.context_window`.'),
-  message_buffer_autoclear: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
-  response_format: record.nullish().describe('Accepted and ignored. Returned as sent.'),
+  context_window_limit: windowLimitBody,
   embedding: z
     .string()
     .nullish()
     .describe(
       'Embedding model of the agent, as provider/model. Without it, or without its provider: that of the server.',
     ),
-  embedding_config: record.nullish().describe('Accepted and ignored. Returned as sent.'),
-  enable_sleeptime: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
-  max_files_open: z.number().int().min(0).max(1000).nullish().describe('Accepted and ignored. Returned as sent.'),
-  per_file_view_window_char_limit: z
-    .number()
-    .int()
-    .min(0)
-    .nullish()
-    .describe('Accepted and ignored. Returned as sent.'),
-  enable_reasoner: z
-    .boolean()
-    .nullish()
-    .describe('Deprecated: false turns reasoning off, unless `model_settings` has an effort or a budget.'),
+  embedding_config: withoutEffect(record.nullish(), 'send the embedding model as `embedding`.'),
+  max_files_open: withoutEffect(z.number().int().min(0).max(1000).nullish(), NO_FILES),
+  per_file_view_window_char_limit: withoutEffect(z.number().int().min(0).nullish(), NO_FILES),
 }
 
 const COMMON = {
@@ -91,11 +98,18 @@ const COMMON = {
       'Failover models, in order, as provider/model. An update replaces all of them; `[]` means the default chain of the server. Only Holdfast has this field.',
     ),
   llm_config: llmConfigBody.describe(
-    'Deprecated: without `model`, its `handle`, or `model_endpoint_type` and `model`, is used. `temperature`, `max_tokens`, `parallel_tool_calls`, `reasoning_effort`, `effort` and `max_reasoning_tokens` change `model_settings`. The rest is ignored.',
+    'Deprecated: the model, if there is no `model`, and settings that change those of `model_settings` with the same meaning.',
   ),
   model_settings: modelSettingsBody.describe(AGENT_SETTINGS),
   max_tokens: maxTokensBody.describe('Deprecated: changes `max_output_tokens` of `model_settings`.'),
+  max_reasoning_tokens: budgetBody.describe('Deprecated: changes the budget of `thinking` in `model_settings`.'),
   parallel_tool_calls: z.boolean().nullish().describe('Deprecated: changes `parallel_tool_calls` of `model_settings`.'),
+  response_format: responseFormatBody.describe('Deprecated: changes `response_format` of `model_settings`.'),
+  enable_reasoner: z
+    .boolean()
+    .nullish()
+    .describe('Deprecated: turns reasoning on or off, unless `model_settings` has an effort or a budget.'),
+  reasoning: z.boolean().nullish().describe('Deprecated: the same as `enable_reasoner`.'),
   tool_ids: z
     .array(id('tool'))
     .max(1000)
@@ -110,13 +124,35 @@ const COMMON = {
   tool_rules: rules.nullish().describe('Rules about when tools are called. An update replaces all of them.'),
   description: z.string().nullish().describe('What the agent is for.'),
   metadata: record.nullish().describe('Data of the application, stored as it is sent.'),
-  timezone: z.string().nullish().describe('Accepted and ignored. Returned as sent.'),
-  hidden: z.boolean().nullish().describe('Accepted and ignored. Returned as sent.'),
-  secrets: z
-    .record(z.string(), z.string())
+  timezone: z
+    .string()
+    .refine((zone) => zone === '' || isTimeZone(zone), 'must be an IANA time zone, such as Europe/Oslo')
     .nullish()
-    .describe('Secrets by name, stored encrypted. No tool reads them yet. An update replaces all of them.'),
-  tool_exec_environment_variables: z.record(z.string(), z.string()).nullish().describe('Deprecated: use `secrets`.'),
+    .describe('IANA time zone of the date in the system prompt.'),
+  hidden: withoutEffect(z.boolean().nullish(), 'lists show all agents.'),
+  secrets: withoutEffect(
+    z.record(z.string(), z.string()).nullish(),
+    'they are stored encrypted, and no tool reads them yet.',
+  ),
+  tool_exec_environment_variables: withoutEffect(
+    z.record(z.string(), z.string()).nullish(),
+    'it is the older name of `secrets`, which no tool reads yet.',
+  ),
+  enable_sleeptime: withoutEffect(z.boolean().nullish(), 'Holdfast has no sleeptime agents.'),
+  message_buffer_autoclear: withoutEffect(z.boolean().nullish(), 'agents remember earlier messages.'),
+  identity_ids: refusedList('Holdfast has no identities.'),
+  folder_ids: refusedList('Holdfast has no folders.'),
+  source_ids: refusedList('Holdfast has no folders.'),
+  project_id: withoutEffect(z.string().nullish(), NO_PROJECTS),
+  template_id: withoutEffect(z.string().nullish(), NO_TEMPLATES),
+  base_template_id: withoutEffect(z.string().nullish(), NO_TEMPLATES),
+  when_busy: z
+    .enum(ADMISSION_POLICIES)
+    .nullish()
+    .describe(
+      'What a message does while a turn runs, unless its request says so: see `when_busy` of messages. null: the default of each route. Only Holdfast has this field.',
+    ),
+  session_expiry: sessionExpiryBody,
   ...STORED_FIELDS,
 }
 
@@ -132,14 +168,16 @@ const AGENT_TYPES = [
   'voice_sleeptime_agent',
 ] as const
 
+/** Other types had a loop or background agents of their own. */
+const SAME_LOOP: ReadonlySet<unknown> = new Set(['letta_v1_agent', 'memgpt_v2_agent', 'react_agent', 'workflow_agent'])
+
 export const newAgentBody = z.object({
   name: name.nullish().describe('Name of the agent. A new agent without one gets a generated name.'),
-  agent_type: z
-    .enum(AGENT_TYPES)
-    .nullish()
-    .describe(
-      'Type of the agent. It decides how the prompt shows blocks; `react_agent` and `workflow_agent` show none.',
-    ),
+  agent_type: partlyWithoutEffect(z.enum(AGENT_TYPES).nullish(), {
+    text: 'Type of the agent. It decides how the prompt shows blocks; `react_agent` and `workflow_agent` show none.',
+    why: 'agents of this type work like letta_v1_agent here.',
+    asks: (type) => typeof type === 'string' && !SAME_LOOP.has(type),
+  }),
   memory_blocks: z.array(newBlockBody).max(200).nullish().describe('Blocks to create with the agent.'),
   tools: z
     .array(z.string())
@@ -154,21 +192,35 @@ export const newAgentBody = z.object({
     .max(10_000)
     .nullish()
     .describe('First messages of the default conversation.'),
+  from_template: refusedValue(NO_TEMPLATES),
+  memory_variables: withoutEffect(z.record(z.string(), z.string()).nullish(), NO_TEMPLATES),
+  template: withoutEffect(z.boolean().nullish(), NO_TEMPLATES),
+  project: withoutEffect(z.string().nullish(), NO_PROJECTS),
+  include_base_tool_rules: withoutEffect(z.boolean().nullish(), 'the base tools need no rules.'),
+  include_default_source: withoutEffect(z.boolean().nullish(), NO_FILES),
+  embedding_chunk_size: withoutEffect(z.int().nullish(), 'passages are not divided.'),
   ...COMMON,
 })
 
 export const agentChangeBody = z.object({
   name: name.nullish(),
   tools: newAgentBody.shape.tools.describe('Names of tools. They replace all tools of the agent, with `tool_ids`.'),
+  message_ids: refusedValue('the messages of a context cannot be chosen. Summarize or reset the conversation.'),
+  last_run_completion: withoutEffect(z.string().nullish(), READ_FROM_RUNS),
+  last_run_duration_ms: withoutEffect(z.int().nullish(), READ_FROM_RUNS),
+  last_stop_reason: withoutEffect(z.string().nullish(), READ_FROM_RUNS),
   ...COMMON,
 })
 
 /**
  * The fields that requests and agent files share. The ids of an agent file are local to the file, so they are excluded.
  */
-type AgentFields = Omit<z.output<typeof agentChangeBody>, 'tool_ids' | 'block_ids'>
+type AgentFields = Omit<
+  z.output<typeof agentChangeBody>,
+  'tool_ids' | 'block_ids' | 'identity_ids' | 'folder_ids' | 'source_ids' | 'message_ids' | 'response_format'
+> & { response_format?: object | null | undefined }
 
-/** The settings after this request; fields that are missing or null stay unchanged. */
+/** The settings after this request; fields that are missing or null stay unchanged, but null turns off our own. */
 export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSettings {
   const { description, metadata, timezone, hidden, tool_rules } = body
   const sent: JsonObject = {}
@@ -183,10 +235,12 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
     ...defined({
       tool_rules: tool_rules ? others : undefined,
       model_settings: mergedSettings(body, before.wire?.model_settings),
+      context_window_limit: sent.context_window_limit ?? body.llm_config?.context_window ?? undefined,
+      enable_reasoner: askedReasoner(body, before.wire?.enable_reasoner),
     }),
   }
   return {
-    ...before,
+    ...sessionSettingsFrom(body, before),
     ...defined({
       description: description === null || description === undefined ? undefined : description,
       metadata: metadata ?? undefined,
@@ -198,14 +252,33 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
   }
 }
 
+/** null turns a setting off: it has no other value for that. */
+const sessionSettingsFrom = (
+  { when_busy, session_expiry }: Pick<AgentFields, 'when_busy' | 'session_expiry'>,
+  before: AgentSettings,
+): AgentSettings =>
+  withSessionSettings({
+    whenBusy: when_busy,
+    sessionExpiry: session_expiry ? toSessionExpiry(session_expiry) : session_expiry,
+  })(before)
+/** True in `llm_config` is a default of older servers, so it only undoes a false. */
+function askedReasoner({ enable_reasoner, reasoning, llm_config }: AgentFields, before: Json | undefined) {
+  const asked = enable_reasoner ?? reasoning
+  if (typeof asked === 'boolean') return asked
+  const older = llm_config?.enable_reasoner
+  if (older === false) return false
+  return older === true && before === false ? null : undefined
+}
+
 /** Agents of earlier versions have settings beside `model_settings`; a request that sets them replaces them. */
 function withoutDeprecated(wire: JsonObject = {}, body: AgentFields): JsonObject {
-  const { max_tokens, parallel_tool_calls, ...others } = wire
+  const { max_tokens, parallel_tool_calls, response_format, ...others } = wire
   return {
     ...others,
     ...defined({
       max_tokens: typeof body.max_tokens === 'number' ? undefined : max_tokens,
       parallel_tool_calls: typeof body.parallel_tool_calls === 'boolean' ? undefined : parallel_tool_calls,
+      response_format: body.response_format || body.llm_config?.response_format ? undefined : response_format,
     }),
   }
 }
@@ -239,6 +312,7 @@ export function requestedModel({ model, llm_config }: Pick<AgentFields, 'model' 
   if (model) return model
   if (!llm_config) return undefined
   if (typeof llm_config.handle === 'string') return llm_config.handle
-  const { model_endpoint_type: provider, model: named } = llm_config
+  const { provider_name, model_endpoint_type, model: named } = llm_config
+  const provider = provider_name ?? model_endpoint_type
   return typeof provider === 'string' && typeof named === 'string' ? `${provider}/${named}` : undefined
 }

@@ -1,18 +1,22 @@
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { BASE_TOOLS } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
+import { windowLimitOf } from '../../core/model-settings.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
 import { requireNamedTools } from '../../service/agents/agent-tools.ts'
 import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
 import { createAgent } from '../../service/agents/create-agent.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
-import { recompilePrompt } from '../../service/conversations/prompt.ts'
+import { promptOf, recompilePrompt } from '../../service/conversations/prompt.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { requireTool } from '../../service/tools/tools.ts'
 import { flag, listOf } from '../field.ts'
+import { refusedValue, withoutEffect } from '../field-fate.ts'
 import { operation } from '../operation.ts'
+import { builtPage } from '../page-bytes.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { addWarnings } from '../warnings.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
@@ -21,6 +25,7 @@ import { AUTO_MODEL, requireModel } from './model-handle.ts'
 import { requireOwnVendor } from './model-settings-body.ts'
 import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
+import { requireRoomForPrompt, windowOf } from './window-limit.ts'
 import { agentSchema } from './wire/agent-schema.ts'
 import { ALL_PARTS, agentState, agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
 import { newBlockFrom } from './wire/block.ts'
@@ -38,11 +43,17 @@ const agentListQuery = listQuery().extend({
   order_by: z.enum(SORTS).optional().describe('Sort key of the list.'),
   sort_by: z.enum(SORTS).optional().describe('Older form of `order_by`.'),
   last_stop_reason: z.string().optional().describe('Agents whose last run ended for this reason.'),
+  identity_id: refusedValue('Holdfast has no identities to filter by.'),
+  identifier_keys: refusedValue('Holdfast has no identities to filter by.'),
+  project_id: refusedValue('Holdfast has no projects to filter by.'),
+  template_id: refusedValue('Holdfast has no templates to filter by.'),
+  base_template_id: refusedValue('Holdfast has no templates to filter by.'),
+  created_by_id: refusedValue('agents have no creator to filter by.'),
 })
 
 const recompileQuery = z.object({
   dry_run: flag.default(false).describe('Returns the new prompt without storing it.'),
-  update_timestamp: flag.optional().describe('Accepted and ignored.'),
+  update_timestamp: withoutEffect(flag.optional(), 'the time in the prompt is always that of its compilation.'),
 })
 
 const createAgentOperation = operation({
@@ -57,35 +68,62 @@ const createAgentOperation = operation({
   },
   answer: agentSchema,
   async handle({ body, reply }, context) {
-    const model = requireModel(requestedModel(body), context)
-    requireOwnVendor(body, model)
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
-    const chosen = await toolNames(body.tool_ids ?? [], context)
-    const { tools, missingTools } = await requireNamedTools([...base, ...(body.tools ?? []), ...chosen], context)
-    const secrets = requestedSecrets(body)
-    const agent = await createAgent(
+    const agent = await createAgentFrom(
       {
-        // The end of an id is random; it begins with the time.
-        name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
-        model,
-        ...defined({ system: body.system || undefined, fallback: body.fallback ?? undefined }),
-        tools,
-        settings: withMissingTools(
-          { ...settingsFrom(body, {}), agentType: body.agent_type ?? 'letta_v1_agent' },
-          missingTools,
-        ),
-        blocks: (body.memory_blocks ?? []).map(newBlockFrom),
-        blockIds: body.block_ids ?? [],
-        tags: body.tags ?? [],
-        messages: (body.initial_message_sequence ?? []).map(toNewInput),
-        ...defined({ secrets }),
+        ...body,
+        agent_type: body.agent_type ?? 'letta_v1_agent',
+        tools: [...base, ...(body.tools ?? [])],
+        memory_blocks: body.memory_blocks ?? [],
+        block_ids: body.block_ids ?? [],
       },
+      reply,
       context,
     )
-    addWarnings(reply, [...renamedWarning(body, agent), ...missingToolsWarning(missingTools)])
     return agentState(agent, ALL_PARTS, context)
   },
 })
+
+type NewAgentBody = z.output<typeof newAgentBody>
+
+/** Creates the agent of a request. Without tools and memory in the body it gets those that `createAgent` chooses. */
+export async function createAgentFrom(
+  body: NewAgentBody,
+  reply: FastifyReply,
+  context: ServiceContext,
+): Promise<Agent> {
+  const model = requireModel(requestedModel(body), context)
+  requireOwnVendor(body, model)
+  const chosen = await toolNames(body.tool_ids ?? [], context)
+  const named = body.tools || body.tool_ids ? [...(body.tools ?? []), ...chosen] : undefined
+  const known = named && (await requireNamedTools(named, context))
+  const sent = settingsFrom(body, {})
+  const blockLengths = (body.memory_blocks ?? []).map(({ value }) => value.length)
+  const promptLength = blockLengths.reduce((sum, length) => sum + length, body.system?.length ?? 0)
+  requireRoomForPrompt(windowLimitOf({ settings: sent }), promptLength, windowField(body))
+  const settings = withMissingTools(sent, known?.missingTools ?? [])
+  const agent = await createAgent(
+    {
+      // The end of an id is random; it begins with the time.
+      name: body.name ?? `agent-${context.deps.randomness.uuid().slice(-8)}`,
+      model,
+      settings: { ...settings, ...defined({ agentType: body.agent_type ?? undefined }) },
+      tags: body.tags ?? [],
+      messages: (body.initial_message_sequence ?? []).map(toNewInput),
+      ...defined({
+        system: body.system || undefined,
+        fallback: body.fallback ?? undefined,
+        tools: known ? known.tools : undefined,
+        blocks: body.memory_blocks ? body.memory_blocks.map(newBlockFrom) : undefined,
+        blockIds: body.block_ids ?? undefined,
+        secrets: requestedSecrets(body),
+      }),
+    },
+    context,
+  )
+  addWarnings(reply, [...renamedWarning(body, agent), ...missingToolsWarning(known?.missingTools ?? [])])
+  return agent
+}
 
 const listAgentsOperation = operation({
   route: 'GET /v1/agents',
@@ -95,7 +133,8 @@ const listAgentsOperation = operation({
   answer: z.array(agentSchema),
   async handle({ query, request }, context) {
     const agents = await searchAgents(filterOf(query), pageOf(query), context)
-    return agentStates(agents, includesOf(query, request.headers), context)
+    const includes = includesOf(query, request.headers)
+    return builtPage(agents, query, (some) => agentStates(some, includes, context))
   },
 })
 
@@ -133,6 +172,8 @@ const changeAgent = operation({
     const requested = requestedModel(body)
     const model = requested === undefined ? undefined : requireModel(requested, context)
     requireOwnVendor(body, model ?? agent.model)
+    const change = withoutShownWindow(body, windowOf(agent, context))
+    await requireRoomAfter(change, agent, context)
     const secrets = requestedSecrets(body)
     const updated = await updateAgent(
       {
@@ -147,7 +188,7 @@ const changeAgent = operation({
           blockIds: body.block_ids ?? undefined,
         }),
         settings: (before) => {
-          const settings = settingsFrom(body, before)
+          const settings = settingsFrom(change, before)
           return named ? withMissingTools(settings, named.missingTools) : settings
         },
         ...defined({ secrets }),
@@ -205,6 +246,29 @@ export const agentOperations = [
   showContext,
   recompile,
 ]
+
+type AgentChange = z.output<typeof agentChangeBody>
+
+/** Clients send back the `llm_config` that they read: its window is that of the model, not a limit to set. */
+function withoutShownWindow(body: AgentChange, shown: number): AgentChange {
+  const { llm_config } = body
+  if (llm_config?.context_window !== shown) return body
+  const { context_window: _, ...config } = llm_config
+  return { ...body, llm_config: config }
+}
+
+const windowField = ({ context_window_limit, llm_config }: Pick<AgentChange, 'context_window_limit' | 'llm_config'>) =>
+  `body.${context_window_limit ? 'context_window_limit' : llm_config?.context_window ? 'llm_config.context_window' : 'system'}`
+
+async function requireRoomAfter(body: AgentChange, agent: Agent, context: ServiceContext): Promise<void> {
+  const settings = settingsFrom(body, agent.settings ?? {})
+  const field = windowField(body)
+  const limit = windowLimitOf({ settings })
+  if (limit === undefined || (field === 'body.system' && typeof body.system !== 'string')) return
+  const { id } = await requireConversation(agent, undefined, context)
+  const prompt = await promptOf(id, context)
+  requireRoomForPrompt(limit, prompt.length - agent.system.length + (body.system ?? agent.system).length, field)
+}
 
 function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
   const sortBy = query.order_by ?? query.sort_by

@@ -3,7 +3,9 @@ import { defined } from '../../core/defined.ts'
 import { searchAgents } from '../../service/agents/agents.ts'
 import { createBlock, deleteBlock, listBlocks, requireBlock, updateBlock } from '../../service/memory/blocks.ts'
 import { flag, listOf } from '../field.ts'
+import { refusedValue } from '../field-fate.ts'
 import { operation } from '../operation.ts'
+import { builtPage } from '../page-bytes.ts'
 import { listQuery, pageOf } from '../paging.ts'
 import { blockPath } from './path-params.ts'
 import { agentSchema } from './wire/agent-schema.ts'
@@ -29,6 +31,10 @@ const blockListQuery = listQuery().extend({
     .int()
     .optional()
     .describe('Blocks of fewer than this number of agents.'),
+  connected_to_agents_count_eq: refusedValue('send `connected_to_agents_count_gt` and `connected_to_agents_count_lt`.'),
+  identity_id: refusedValue('Holdfast has no identities to filter by.'),
+  identifier_keys: refusedValue('Holdfast has no identities to filter by.'),
+  project_id: refusedValue('Holdfast has no projects to filter by.'),
 })
 
 const createBlockOperation = operation({
@@ -92,7 +98,8 @@ const listAgentsOfBlock = operation({
   async handle({ params, query, request }, context) {
     const block = await requireBlock(params.block_id, context)
     const agents = await searchAgents({ blockId: block.id }, pageOf(query), context)
-    return agentStates(agents, includesOf(query, request.headers), context)
+    const includes = includesOf(query, request.headers)
+    return builtPage(agents, query, (some) => agentStates(some, includes, context))
   },
 })
 

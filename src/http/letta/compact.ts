@@ -4,11 +4,14 @@ import type { CompactionSettings } from '../../core/compaction.ts'
 import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
+import { textTokens } from '../../core/token-estimate.ts'
 import { changeContext } from '../../service/conversations/change-context.ts'
 import { countContextMessages } from '../../service/conversations/conversations.ts'
 import { showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
+import { record } from '../field.ts'
+import { withoutEffect } from '../field-fate.ts'
 import { runFailedProblem } from './errors.ts'
 
 export const compactBody = z.object({
@@ -29,6 +32,8 @@ export const compactBody = z.object({
         .max(1)
         .nullish()
         .describe('Minimum share of the context that a sliding window summarizes, from 0 to 1.'),
+      model_settings: withoutEffect(record.nullish(), 'a summary is written with the usual settings of its model.'),
+      prompt_acknowledgement: withoutEffect(z.boolean().nullish(), 'a summary is requested with one message.'),
     })
     .nullish()
     .describe('How to summarize, for this request only.'),
@@ -54,7 +59,7 @@ type CompactRequest = {
   agent: Agent
   conversationId: ConversationId
   compaction?: Partial<CompactionSettings>
-  policy?: 'enqueue' | 'reject'
+  policy?: 'queue' | 'reject'
 }
 
 /** Clients count the system prompt as a message. */
@@ -70,7 +75,8 @@ export async function compactNow(compacting: CompactRequest, context: ServiceCon
   const { events } = await showRun(runId, context)
   const compacted = events.find(({ event }) => event.type === 'context-compacted')?.event
   const after = await countContextMessages(conversationId, context)
-  if (compacted?.type !== 'context-compacted' || after >= before)
+  const isShorter = compacted?.type === 'context-compacted' && (after < before || isMuchShorter(compacted))
+  if (!isShorter)
     throw new Problem(
       'invalid-argument',
       'The summary is not shorter than the messages it replaces. The conversation is unchanged.',
@@ -81,6 +87,10 @@ export async function compactNow(compacting: CompactRequest, context: ServiceCon
     num_messages_after: after + SYSTEM_MESSAGE,
   }
 }
+
+/** One long message may become one summary. */
+const isMuchShorter = ({ text, tokensBefore }: { text: string; tokensBefore: number }): boolean =>
+  textTokens(text) < tokensBefore / 4
 
 export async function resetNow(compacting: CompactRequest, context: ServiceContext): Promise<void> {
   await waitForSuccess(await changeContext({ ...compacting, task: 'reset' }, context), context)

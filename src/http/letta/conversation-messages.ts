@@ -11,7 +11,7 @@ import { messageQuery } from './message-page.ts'
 import { agentQuery, conversationPath, requireConversation } from './path-params.ts'
 import { resumeBody, resumeOptions } from './resume.ts'
 import { sendAndStream, sendAndWait } from './send.ts'
-import { sendBody, withConversationModel } from './send-body.ts'
+import { sendBody } from './send-body.ts'
 import { streamRun } from './stream.ts'
 import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes } from './wire/message.ts'
@@ -19,11 +19,12 @@ import { messageSchema } from './wire/message-schema.ts'
 import { responseSchema } from './wire/run-response.ts'
 import { streamEventSchema } from './wire/stream-event.ts'
 
-/** A busy conversation is a 409: the request does not wait. */
+/** A busy conversation is by default a 409: the request does not wait. */
 const sendToConversation = operation({
   route: 'POST /v1/conversations/:conversation_id/messages',
   scope: 'agent',
-  summary: 'Sends messages to an idle conversation and streams the turn, unless `streaming` is false',
+  summary:
+    'Sends messages to a conversation and streams the turn, unless `streaming` is false; 409 by default while it is busy',
   params: conversationPath,
   query: agentQuery,
   body: sendBody,
@@ -40,8 +41,8 @@ const sendToConversation = operation({
         agent,
         conversationId: conversation.id,
         conversation,
-        policy: 'reject',
-        body: withConversationModel(conversation, body),
+        usual: 'reject',
+        body,
         runType: conversation.isDefault ? 'send_message' : 'send_conversation_message',
       },
       context,

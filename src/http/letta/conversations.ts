@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ConversationDetails } from '../../core/agent.ts'
+import type { Conversation, ConversationDetails } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
@@ -10,19 +10,29 @@ import {
   deleteConversation,
   forkConversation,
   readConversationState,
+  requireConversation as requireDefault,
   searchConversations,
   updateConversation,
 } from '../../service/conversations/conversations.ts'
-import { recompilePrompt } from '../../service/conversations/prompt.ts'
+import { promptOf, recompilePrompt } from '../../service/conversations/prompt.ts'
+import { leaveConversation } from '../../service/conversations/sessions.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { date, flag } from '../field.ts'
 import { operation } from '../operation.ts'
 import { listQuery, pageOf } from '../paging.ts'
+import { addWarnings } from '../warnings.ts'
 import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './cancel.ts'
 import { requirePosition } from './message-page.ts'
 import { requireModel } from './model-handle.ts'
 import { CONVERSATION_SETTINGS, modelSettingsBody, requireOwnVendor } from './model-settings-body.ts'
-import { agentQuery, conversationPath, requireAgentNamed, requireConversation } from './path-params.ts'
+import {
+  agentQuery,
+  conversationPath,
+  requireAgentConversation,
+  requireAgentNamed,
+  requireConversation,
+} from './path-params.ts'
+import { requireRoomForPrompt, windowLimitBody } from './window-limit.ts'
 import { cancelledSchema } from './wire/cancelled.ts'
 import { conversationSchema, wireConversation } from './wire/conversation.ts'
 
@@ -48,7 +58,7 @@ const COMMON = {
   description: z.string().max(SUMMARY_LIMIT).nullish().describe('What the conversation is about.'),
   model: z.string().nullish().describe('Model for this conversation only, as provider/model.'),
   model_settings: modelSettingsBody.describe(CONVERSATION_SETTINGS),
-  context_window_limit: z.int().min(1).nullish().describe('Accepted and ignored. Returned as sent.'),
+  context_window_limit: windowLimitBody,
 }
 
 const newBody = z.object({
@@ -59,6 +69,12 @@ const newBody = z.object({
     .max(1000)
     .nullish()
     .describe('Labels of blocks of the agent; this conversation gets its own copies of them.'),
+  leaves: z
+    .string()
+    .nullish()
+    .describe(
+      'Conversation of the same agent that its user leaves for this one, or `default`: its processes end once its turns are over, and its messages stay. Only Holdfast has this field.',
+    ),
 })
 
 const changeBody = z.object({
@@ -80,13 +96,19 @@ const createConversationOperation = operation({
   body: newBody,
   example: { summary: 'About tea' },
   answer: conversationSchema,
-  async handle({ query, body }, context) {
+  async handle({ query, body, reply }, context) {
     if (!query.agent_id) throw new Problem('invalid', 'query.agent_id: is required')
     const agent = await requireAgentNamed(query.agent_id, context)
     requireOwnVendor(body, body.model ?? agent.model)
+    const limit = body.context_window_limit
+    if (limit) await requireRoom(limit, await requireDefault(agent, undefined, context), context)
     const details = { ...detailsFrom(body, {}, context), ...defined({ hidden: body.hidden ? true : undefined }) }
     const ownLabels = body.isolated_block_labels ?? []
-    return showWithState(await createConversation(agent, context, { ...details, ownLabels }), context)
+    const left = body.leaves ? await requireAgentConversation(agent, body.leaves, context) : undefined
+    const created = await createConversation(agent, context, { ...details, ownLabels })
+    if (left && (await leaveConversation({ agent, conversationId: left.id }, context)) === 'kept')
+      addWarnings(reply, [`leaves: ${left.id} waits for approval, so its processes go on.`])
+    return showWithState(created, context)
   },
 })
 
@@ -137,6 +159,7 @@ const changeConversation = operation({
     const agentId = query.agent_id ?? body.agent_id
     const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
     requireOwnVendor(body, body.model ?? conversation.details?.model ?? agent.model)
+    if (body.context_window_limit) await requireRoom(body.context_window_limit, conversation, context)
     const { archived, last_message_at } = body
     const updated = await updateConversation(
       conversation.id,
@@ -232,6 +255,11 @@ export const conversationOperations = [
   forkConversationOperation,
   recompileConversation,
 ]
+
+/** A new conversation has nearly the same prompt as the default one. */
+async function requireRoom(limit: number, { id }: Conversation, context: ServiceContext): Promise<void> {
+  requireRoomForPrompt(limit, (await promptOf(id, context)).length, 'body.context_window_limit')
+}
 
 const showWithState = async (conversation: Parameters<typeof wireConversation>[0], context: ServiceContext) =>
   wireConversation(conversation, await readConversationState(conversation.id, context))

@@ -21,6 +21,7 @@ export const LETTA_ERRORS: ErrorTable = {
   'queue-full': ({ message, details }) => ({ status: 429, body: withRun({ detail: message }, details), headers: SOON }),
   immutable: plain(405),
   'unsupported-type': plain(415),
+  'too-large': plain(413),
   'caller-left': plain(499),
   'run-failed': failedRunAnswer,
   'peer-timeout': plain(408, NO_RETRY),

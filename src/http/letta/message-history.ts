@@ -6,6 +6,7 @@ import { findConversation } from '../../service/conversations/conversations.ts'
 import { promptOf } from '../../service/conversations/prompt.ts'
 import { listMessages } from '../../service/messages/messages.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
+import { type AssistantTool, assistantToolOf } from './assistant-tool.ts'
 import { type MessageQuery, requirePosition, SYSTEM_POSITION } from './message-page.ts'
 import { systemSlice, type WireMessage, wireMessages } from './wire/message.ts'
 
@@ -21,7 +22,8 @@ export async function listChronological(
   const after = await requirePosition(query.after, conversation.id, context)
   const before = await requirePosition(query.before, conversation.id, context)
   const isFromOldest = after !== undefined || (query.order === 'asc' && before === undefined)
-  return readPage(conversation, { ...pageFrom({ after, before }, isFromOldest), limit: query.limit }, context)
+  const page = { ...pageFrom({ after, before }, isFromOldest), limit: query.limit }
+  return readPage(conversation, { page, speaking: assistantToolOf(query) }, context)
 }
 
 /** The messages of a conversation, newest first by default; the cursors follow the order of the list. */
@@ -37,7 +39,7 @@ export async function listNewestFirst(
   // With `before` alone, the page ends at the cursor, so it is read backwards from there.
   const isReadBackwards = previous !== undefined && next === undefined
   const page = { ...pageFrom({ after, before }, isAscending !== isReadBackwards), limit: query.limit }
-  const messages = await readPage(conversation, page, context)
+  const messages = await readPage(conversation, { page, speaking: assistantToolOf(query) }, context)
   return isAscending ? messages : messages.reverse()
 }
 
@@ -51,7 +53,7 @@ const pageFrom = ({ after, before }: Bounds, isFromOldest: boolean): Omit<Messag
 /** A page in chronological order. The system prompt is the first message of a conversation and counts toward the limit. */
 async function readPage(
   conversation: Conversation,
-  page: MessagePage,
+  { page, speaking }: { page: MessagePage; speaking: AssistantTool | 'none' },
   context: ServiceContext,
 ): Promise<WireMessage[]> {
   const reachesStart = page.after === undefined && page.before !== SYSTEM_POSITION
@@ -61,8 +63,10 @@ async function readPage(
     { ...page, limit: page.limit - (startsWithPrompt ? 1 : 0) },
     context,
   )
-  const messages = wireMessages(stored)
-  if (!startsWithPrompt && (!reachesStart || stored.length >= page.limit)) return messages
+  const messages = wireMessages(stored, speaking)
+  // A page of large messages ends before its limit.
+  const isCut = page.take === 'newest' && (stored[0]?.position ?? 0) > 0
+  if (!startsWithPrompt && (!reachesStart || isCut || stored.length >= page.limit)) return messages
   return [systemSlice(conversation, await promptOf(conversation.id, context)), ...messages]
 }
 

@@ -5,18 +5,44 @@ import type { Message } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { findMessage } from '../../service/messages/messages.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { limit, texts } from '../field.ts'
+import { limit, listOf } from '../field.ts'
+import { refusedValue, withoutEffect } from '../field-fate.ts'
+import { withinPageBytes } from '../page-bytes.ts'
 import { cursors } from '../paging.ts'
+import { assistantToolQuery } from './assistant-tool.ts'
 import { answerOfRequest } from './slice-ids.ts'
+import { messageType } from './wire/message-type.ts'
+
+/** In a query every value is text. */
+const isTrue = (value: unknown): boolean => String(value).toLowerCase() === 'true'
 
 export const messageQuery = z.object({
   ...cursors,
+  ...assistantToolQuery,
   limit: limit(100),
-  include_return_message_types: texts.optional().describe('Messages of these types only, such as `user_message`.'),
+  include_return_message_types: listOf(messageType)
+    .optional()
+    .describe('Messages of these types only, such as `user_message`.'),
   conversation_id: z
     .string()
     .optional()
     .describe('Messages of this conversation only. Routes of an agent use its default conversation without it.'),
+  group_id: refusedValue('Holdfast has no groups of agents to filter by.'),
+  include_err: withoutEffect(
+    z.string().optional(),
+    'errors are not stored as messages. `/v1/runs/{id}/events` has them.',
+    isTrue,
+  ),
+  assistant_message_tool_name: withoutEffect(
+    z.string().optional(),
+    'only calls of `send_message` are shown as assistant messages.',
+    (value) => value !== 'send_message',
+  ),
+  assistant_message_tool_kwarg: withoutEffect(
+    z.string().optional(),
+    'only calls of `send_message` are shown as assistant messages.',
+    (value) => value !== 'message',
+  ),
 })
 
 export type MessageQuery = z.output<typeof messageQuery>
@@ -63,7 +89,8 @@ export function pageOfMessages(messages: readonly Message[], query: MessageQuery
   // In a newest-first list, the items after a cursor are older than it.
   const [from, to] = isNewestFirst ? [before, after] : [after, before]
   const between = messages.slice(from === undefined ? 0 : from + 1, to ?? messages.length)
-  if (!isNewestFirst) return query.before !== undefined ? between.slice(-query.limit) : between.slice(0, query.limit)
-  const newestFirst = between.toReversed()
-  return query.before !== undefined ? newestFirst.slice(-query.limit) : newestFirst.slice(0, query.limit)
+  const inOrder = isNewestFirst ? between.toReversed() : between
+  const page = query.before !== undefined ? inOrder.slice(-query.limit) : inOrder.slice(0, query.limit)
+  // The limit keeps the end of a list that has a `before`, also next to an `after`.
+  return withinPageBytes(page, { before: query.before })
 }

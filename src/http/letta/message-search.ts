@@ -9,6 +9,7 @@ import { listAllMessages, searchMessages } from '../../service/messages/messages
 import type { ServiceContext } from '../../service/service-context.ts'
 import { date } from '../field.ts'
 import { operation } from '../operation.ts'
+import { assistantToolOf } from './assistant-tool.ts'
 import { findMessageByAnyId, messageQuery } from './message-page.ts'
 import { EMBED_WAIT_MS } from './passages.ts'
 import { requireAgentNamed } from './path-params.ts'
@@ -39,7 +40,7 @@ const listAllMessagesOperation = operation({
       }),
     }
     const found = await listAllMessages({ ...page, ...defined({ conversationId: conversation || undefined }) }, context)
-    const messages = wireMessages(order === 'asc' ? found : found.toReversed())
+    const messages = wireMessages(order === 'asc' ? found : found.toReversed(), assistantToolOf(query))
     return (order === 'asc' ? messages : messages.reverse()).filter(ofTypes(query.include_return_message_types))
   },
 })

@@ -3,18 +3,19 @@ import { type AgentId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { operation } from '../operation.ts'
+import { addWarnings } from '../warnings.ts'
 import { activeRuns, cancelAll } from './cancel.ts'
 import { compactBody, compactNow, resetNow, toCompactionSettings } from './compact.ts'
 import { listChronological, systemMessage } from './message-history.ts'
 import { findMessageByAnyId, messageQuery } from './message-page.ts'
 import { agentPath, messagePath, requireAgent, requireAgentConversation } from './path-params.ts'
 import { type SendRequest, sendAndStream, sendAndWait, sendInBackground } from './send.ts'
-import { type SendBody, sendBody, withConversationModel } from './send-body.ts'
+import { type SendBody, sendBody } from './send-body.ts'
 import { cancelledSchema } from './wire/cancelled.ts'
 import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
 import { messageSchema } from './wire/message-schema.ts'
-import { runSchema } from './wire/run.ts'
+import { sentRunSchema } from './wire/run.ts'
 import { responseSchema } from './wire/run-response.ts'
 import { streamEventSchema } from './wire/stream-event.ts'
 
@@ -60,7 +61,7 @@ const sendAsync = operation({
   params: agentPath,
   body: sendBody,
   example: EXAMPLE,
-  answer: runSchema,
+  answer: sentRunSchema,
   handle: async ({ params, body, request, reply }, context) =>
     sendInBackground(
       { request, reply },
@@ -106,12 +107,20 @@ const cancelAgentRuns = operation({
 const resetMessages = operation({
   route: 'PATCH /v1/agents/:agent_id/reset-messages',
   scope: 'agent',
-  summary: 'Clears the context of the default conversation',
+  summary: 'Clears the messages of the default conversation',
   params: agentPath,
+  body: z.object({
+    add_default_initial_messages: z
+      .boolean()
+      .nullish()
+      .describe('Accepted: a new agent begins without messages, so there are none to add.'),
+  }),
   answer: z.null(),
-  async handle({ params }, context) {
+  async handle({ params, body, reply }, context) {
     const agent = await requireAgent(params.agent_id, context)
     await resetNow({ agent, conversationId: (await requireAgentConversation(agent, undefined, context)).id }, context)
+    if (body.add_default_initial_messages)
+      addWarnings(reply, ['add_default_initial_messages: a new agent begins without messages, so none were added.'])
     return null
   },
 })
@@ -168,7 +177,7 @@ export const messageOperations = [
   showMessage,
 ]
 
-/** A message to an agent goes to its default conversation and is queued behind earlier ones. */
+/** A message to an agent goes to its default conversation and is by default queued behind earlier ones. */
 async function toSendRequest(
   agentId: AgentId,
   body: SendBody,
@@ -181,8 +190,8 @@ async function toSendRequest(
     agent,
     conversationId: conversation.id,
     conversation,
-    body: withConversationModel(conversation, body),
-    policy: 'enqueue',
+    body,
+    usual: 'queue',
     runType,
   }
 }

@@ -41,11 +41,3 @@ const ENDPOINT_TYPES: Record<string, string> = {
 export const knownEndpointType = (provider: string): string | undefined => ENDPOINT_TYPES[provider]
 
 export const endpointType = (provider: string): string => knownEndpointType(provider) ?? 'openai'
-
-/** Context window of a model whose window is not known. */
-export const DEFAULT_WINDOW = 128_000
-
-export function contextWindowOf(handle: string, context: ServiceContext): number {
-  const target = parseTarget(handle)
-  return (target && context.directory.factsOf(target).window) ?? DEFAULT_WINDOW
-}

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listModels } from '../../service/providers/models.ts'
 import { texts } from '../field.ts'
+import { withoutEffect } from '../field-fate.ts'
 import { operation } from '../operation.ts'
 import { embeddingModelSchema, modelSchema, wireEmbedding, wireModel } from './wire/model.ts'
 
@@ -13,7 +14,9 @@ const listModelsOperation = operation({
   summary: 'Lists the models that agents can use',
   query: z.object({
     provider_name: z.string().optional().describe('Models of this provider only.'),
-    provider_category: texts.optional().describe('Accepted and ignored.'),
+    provider_category: withoutEffect(texts.optional(), 'providers have no categories, so all are listed.', (value) =>
+      [value].flat().some((category) => category !== 'base'),
+    ),
   }),
   answer: z.array(modelSchema),
   async handle({ query: { provider_name } }, context) {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutEffect } from '../field-fate.ts'
 
 /** The body of the routes that resume the stream of a run or of a conversation. */
 export const resumeBody = z.object({
@@ -10,6 +11,8 @@ export const resumeBody = z.object({
     .boolean()
     .nullish()
     .describe('Whether the stream sends `ping` events while it is idle. Default: true.'),
+  batch_size: withoutEffect(z.int().nullish(), 'events are sent as they are written.'),
+  poll_interval: withoutEffect(z.number().nullish(), 'events are sent as they are written.'),
 })
 
 export const resumeOptions = ({ starting_after, include_pings }: z.output<typeof resumeBody>) => ({

@@ -3,6 +3,7 @@ import { defined } from '../../core/defined.ts'
 import type { AgentId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { isSettled, type Run, type RunStatus, STATUS_OF_STOP, type StopReason } from '../../core/run.ts'
+import { usageOfRun } from '../../core/usage.ts'
 import type { RunFilter } from '../../ports/store.ts'
 import { listAttempts } from '../../service/runs/attempts.ts'
 import { listRunPage, showRun } from '../../service/runs/runs.ts'
@@ -10,6 +11,7 @@ import { listSteps } from '../../service/runs/steps.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { flag, id, listOf } from '../field.ts'
 import { operation } from '../operation.ts'
+import { assistantToolOf } from './assistant-tool.ts'
 import { cancelAndWait } from './cancel.ts'
 import { messageQuery, pageOfMessages } from './message-page.ts'
 import { requireRun, runPath } from './path-params.ts'
@@ -95,7 +97,7 @@ const listRunMessages = operation({
   answer: z.array(messageSchema),
   async handle({ params, query }, context) {
     const { run, messages } = await showRun((await requireRun(params.run_id, context)).id, context)
-    return wireMessages(pageOfMessages(messages, query)).filter(
+    return wireMessages(pageOfMessages(messages, query), assistantToolOf(query)).filter(
       ofTypes(query.include_return_message_types ?? typesOf(run)),
     )
   },
@@ -122,7 +124,7 @@ const showRunUsage = operation({
   params: runPath,
   answer: usageDetailsSchema,
   handle: async ({ params }, context) =>
-    usageDetails((await showRun((await requireRun(params.run_id, context)).id, context)).steps),
+    usageDetails(usageOfRun((await showRun((await requireRun(params.run_id, context)).id, context)).events)),
 })
 
 const listRunAttempts = operation({

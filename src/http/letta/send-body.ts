@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Conversation } from '../../core/agent.ts'
+import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { Verdict } from '../../core/approval.ts'
 import { defined } from '../../core/defined.ts'
 import type { InputPart } from '../../core/message.ts'
@@ -7,12 +7,27 @@ import { Problem } from '../../core/problem.ts'
 import type { ClientTool } from '../../core/run.ts'
 import type { NewInput } from '../../service/messages/send-message.ts'
 import { record } from '../field.ts'
+import { refusedFlag, refusedValue, withoutEffect } from '../field-fate.ts'
+import { messageType } from './wire/message-type.ts'
 
-const textPart = z.object({ type: z.literal('text'), text: z.string() })
+const NO_GROUPS = 'Holdfast has no groups of agents.'
+const SHOWN_ONLY = 'models read `tool_return` only.'
+
+const textPart = z.object({
+  type: z.literal('text'),
+  text: z.string(),
+  signature: withoutEffect(z.string().nullish(), 'texts are sent to models without signatures.'),
+})
+const imageDetail = withoutEffect(z.string().nullish(), 'models choose the resolution of images themselves.')
 const imagePart = z.object({
   type: z.literal('image'),
   source: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('base64'), media_type: z.string().min(1), data: z.string().min(1) }),
+    z.object({
+      type: z.literal('base64'),
+      media_type: z.string().min(1),
+      data: z.string().min(1),
+      detail: imageDetail,
+    }),
     z.object({ type: z.literal('url'), url: z.url() }),
   ]),
 })
@@ -31,6 +46,9 @@ const plainMessage = z.object({
     .nullish()
     .describe('Id that the client chooses. A message sent again under the same id attaches to the run of the first.'),
   name: z.string().nullish().describe('Name of the sender, passed on to models that take names.'),
+  sender_id: withoutEffect(z.string().nullish(), 'senders are not told apart; send a `name`.'),
+  group_id: withoutEffect(z.string().nullish(), NO_GROUPS),
+  batch_item_id: withoutEffect(z.string().nullish(), 'Holdfast has no batches.'),
 })
 
 const clientResult = z.object({
@@ -39,6 +57,8 @@ const clientResult = z.object({
     .union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart]))])
     .describe('Result of the call: text, or a list of texts and images.'),
   status: z.enum(['success', 'error']).default('success').describe('Whether the call succeeded.'),
+  stdout: withoutEffect(z.array(z.string()).nullish(), SHOWN_ONLY),
+  stderr: withoutEffect(z.array(z.string()).nullish(), SHOWN_ONLY),
 })
 const decision = z.object({ tool_call_id: z.string(), approve: z.boolean(), reason: z.string().nullish() })
 
@@ -48,6 +68,11 @@ const approvalEntry = z.union([
   decision.extend({ type: z.literal('approval').default('approval') }),
 ])
 
+const ANSWER_FIELDS = {
+  otid: withoutEffect(z.string().nullish(), 'a repeated answer attaches to the run of the first one without it.'),
+  group_id: withoutEffect(z.string().nullish(), NO_GROUPS),
+}
+
 const approval = z.object({
   type: z.literal('approval'),
   approvals: z.array(approvalEntry).nullish().describe('A decision or a result for each pending call.'),
@@ -55,8 +80,13 @@ const approval = z.object({
   approve: z.boolean().nullish().describe('Deprecated: one decision for all pending calls.'),
   approval_request_id: z.string().nullish().describe('Deprecated: the request or call that `approve` answers.'),
   reason: z.string().nullish().describe('Deprecated: why `approve` is false; the model reads it.'),
+  ...ANSWER_FIELDS,
 })
-const toolReturn = z.object({ type: z.literal('tool_return'), tool_returns: z.array(clientResult).min(1) })
+const toolReturn = z.object({
+  type: z.literal('tool_return'),
+  tool_returns: z.array(clientResult).min(1),
+  ...ANSWER_FIELDS,
+})
 
 const input = z.preprocess(withInputType, z.discriminatedUnion('type', [plainMessage, approval, toolReturn]))
 
@@ -85,7 +115,7 @@ const clientSkill = z.object({
   location: z.string().nullish().describe('Where the client keeps the skill; the model reads it.'),
 })
 
-/** The body of every route that sends. Unknown fields are ignored, because newer clients send some. */
+/** The body of every route that sends. Unknown fields are accepted with a warning, because newer clients send some. */
 export const sendBody = z.object({
   messages: z
     .array(input)
@@ -117,7 +147,7 @@ export const sendBody = z.object({
     .nullish()
     .describe('Whether the stream sends summaries as messages that the official client shows.'),
   include_return_message_types: z
-    .array(z.string())
+    .array(messageType)
     .nullish()
     .describe('Message types to return, such as `assistant_message`. Default: all.'),
   max_steps: z.int().min(1).max(10_000).nullish().describe('Maximum number of steps of the run.'),
@@ -133,16 +163,40 @@ export const sendBody = z.object({
     .max(500)
     .nullish()
     .describe('Skills of the client that the model reads about in this run.'),
+  enable_thinking: z
+    .union([z.enum(['true', 'false']), z.boolean()])
+    .nullish()
+    .describe('Deprecated: turns reasoning on or off for this run.'),
+  assistant_message_tool_name: withoutEffect(
+    z.string().nullish(),
+    'only calls of `send_message` are shown as assistant messages.',
+    (value) => value !== null && value !== 'send_message',
+  ),
+  assistant_message_tool_kwarg: withoutEffect(
+    z.string().nullish(),
+    'only calls of `send_message` are shown as assistant messages.',
+    (value) => value !== null && value !== 'message',
+  ),
+  return_logprobs: refusedFlag('Holdfast does not return log probabilities.'),
+  top_logprobs: refusedValue('Holdfast does not return log probabilities.'),
+  return_token_ids: refusedFlag('Holdfast does not return token ids.'),
   cancel_on_disconnect: z.boolean().nullish().describe('Whether the run is cancelled when the client disconnects.'),
+  when_busy: z
+    .enum(ADMISSION_POLICIES)
+    .nullish()
+    .describe(
+      'What the message does while a turn runs: `queue` waits for it, `steer` joins it at its next step, `interrupt` cancels it and goes next, `reject` is refused with 409. Also as the header `x-holdfast-when-busy`. Default: `when_busy` of the agent, else `queue`, on conversation routes `reject`. Approvals and tool returns ignore it. Only Holdfast has this field.',
+    ),
   callback_url: z.string().max(2048).nullish().describe('Webhook that Holdfast calls when the run has ended.'),
 })
 
 export type SendBody = z.output<typeof sendBody>
 
-/** Applies the model of the conversation, unless the request overrides it. */
-export function withConversationModel({ details }: Pick<Conversation, 'details'>, body: SendBody): SendBody {
-  return details?.model && !body.override_model ? { ...body, override_model: details.model } : body
-}
+/** The client declares `enable_thinking` as text. */
+const THINKING = { true: 'on', false: 'off' } as const
+
+export const askedReasoning = ({ enable_thinking: asked }: SendBody): 'on' | 'off' | undefined =>
+  asked === null || asked === undefined ? undefined : THINKING[`${asked}`]
 
 /** A parsed request: new inputs, or the answer to waiting calls with optional follow-up inputs. */
 export type ParsedSend =

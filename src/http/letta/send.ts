@@ -6,21 +6,23 @@ import { defined } from '../../core/defined.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input } from '../../core/message.ts'
-import { modelSettingsOf } from '../../core/model-settings.ts'
 import { Problem } from '../../core/problem.ts'
-import { isOver } from '../../core/run.ts'
+import { isOver, type Run } from '../../core/run.ts'
+import type { JoinedTurn } from '../../core/steer.ts'
 import { parseTarget, type TargetHandle } from '../../core/target.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { findAnsweredApproval, findOpenApproval } from '../../service/approvals/approvals.ts'
 import { acceptCallback } from '../../service/messages/callbacks.ts'
-import { type NewInput, type SendOptions, sendInputs } from '../../service/messages/send-message.ts'
+import { findJoinedTurn, findMovedRun } from '../../service/messages/joined-turn.ts'
+import { type NewInput, type SendOptions, type SendResult, sendInputs } from '../../service/messages/send-message.ts'
 import { cancelRun, markAnswered, showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { runFailedProblem } from './errors.ts'
-import { type ParsedSend, parseSend, type SendBody, skillsPrompt, toClientTools } from './send-body.ts'
+import { askedReasoning, type ParsedSend, parseSend, type SendBody, skillsPrompt, toClientTools } from './send-body.ts'
 import { approvalRequestId } from './slice-ids.ts'
 import { streamRun } from './stream.ts'
+import { whenBusyOf } from './when-busy.ts'
 import { wireRun } from './wire/run.ts'
 import { runResponse } from './wire/run-response.ts'
 
@@ -33,8 +35,8 @@ export type SendRequest = {
   body: SendBody
   /** The settings of the conversation win over those of the agent. */
   conversation: Pick<Conversation, 'details'>
-  /** What happens when the conversation is busy. */
-  policy: AdmissionPolicy
+  /** What happens when the conversation is busy, unless the request or the agent says so. */
+  usual: AdmissionPolicy
   /** Names the route that opened the run, in its metadata. */
   runType: string
 }
@@ -49,12 +51,15 @@ export async function sendAndStream(
 ): Promise<FastifyReply> {
   const { reply } = exchange
   const { body } = sending
-  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'stream' }, context)
+  const accepted = await accept(exchange, { ...sending, mode: 'stream' }, context)
+  const { runId, onSent, joined } = accepted
+  const findMoved = () => findMovedRun(accepted, context)
   await streamRun(
     reply,
     {
       runId,
       onSent,
+      ...defined({ joined: joined && { ...joined, findMoved } }),
       pings: body.include_pings ?? true,
       compactions: body.include_compaction_messages ?? false,
       ...defined({ types: body.include_return_message_types ?? undefined }),
@@ -67,11 +72,11 @@ export async function sendAndStream(
 
 /** Sends and answers at once with the run. */
 export async function sendInBackground(exchange: HttpExchange, sending: SendRequest, context: ServiceContext) {
-  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'async' }, context)
+  const { runId, onSent, isQueued, joined } = await accept(exchange, { ...sending, mode: 'async' }, context)
   const run = wireRun((await showRun(runId, context)).run)
   // The request counts as answered only when the whole answer was sent: until then a retry attaches to this run.
   exchange.reply.raw.once('finish', onSent)
-  return run
+  return { ...run, queued: isQueued, steered: joined !== undefined }
 }
 
 /** Sends, waits for the run to end and answers with its messages. */
@@ -79,13 +84,14 @@ export async function sendAndWait(exchange: HttpExchange, sending: SendRequest, 
   const { body } = sending
   if (body.stream_tokens || body.background)
     throw new Problem('invalid', 'body: `stream_tokens` and `background` need `streaming: true`')
-  const { runId, onSent } = await accept(exchange, { ...sending, mode: 'blocking' }, context)
-  const response = await waitForResponse({ reply: exchange.reply, runId, body }, context)
-  exchange.reply.raw.once('finish', onSent)
+  const accepted = await accept(exchange, { ...sending, mode: 'blocking' }, context)
+  const response = await waitForResponse({ reply: exchange.reply, accepted, body }, context)
+  exchange.reply.raw.once('finish', accepted.onSent)
   return response
 }
 
-type Accepted = { runId: RunId; onSent(): void }
+/** `request` is the id of the request, another one than `runId` if it joined a run; then `joined` says where. */
+type Accepted = { runId: RunId; request: RunId; joined?: JoinedTurn; isQueued: boolean; onSent(): void }
 
 /** Common to every route that sends. When it resolves, the message is durable. */
 async function accept(
@@ -93,31 +99,48 @@ async function accept(
   sending: SendRequestInMode,
   context: ServiceContext,
 ): Promise<Accepted> {
-  const runId = await openRun(request, sending, context)
+  const sent = await openRun(request, sending, context)
+  const { runId, isQueued = false, interrupted } = sent
+  const joined = await findJoinedTurn(sent, context)
+  nameRun(reply, runId)
+  if (isQueued) reply.header('x-holdfast-queued', 'true')
+  if (joined) reply.header('x-holdfast-steered', 'true')
+  if (interrupted) reply.header('x-holdfast-interrupted', interrupted)
+  const onSent = () => void markAnswered(sent.request, context)
+  return { runId, request: sent.request, isQueued, onSent, ...defined({ joined }) }
+}
+
+function nameRun(reply: FastifyReply, runId: RunId): void {
   reply.header('x-run-id', runId)
-  return { runId, onSent: () => void markAnswered(runId, context) }
+  reply.header('x-holdfast-run', runId)
 }
 
 type SendRequestInMode = SendRequest & { mode: SendMode }
 
-async function openRun(request: FastifyRequest, sending: SendRequestInMode, context: ServiceContext): Promise<RunId> {
-  const parsed = parseSend(sending.body)
+type Sent = Pick<SendResult, 'runId' | 'request' | 'isQueued' | 'interrupted'>
+
+async function openRun(request: FastifyRequest, sending: SendRequestInMode, context: ServiceContext): Promise<Sent> {
+  const { agent, conversationId, conversation, body, usual } = sending
+  const parsed = parseSend(body)
+  const policy = whenBusyOf({ headers: request.headers, body, agent, usual })
   const options = toSendOptions(sending, context)
-  if (parsed.type === 'answer') return answerOpenApproval({ parsed, sending, options }, context)
-  const { agent, conversationId, policy } = sending
+  if (parsed.type === 'answer') {
+    const runId = await answerOpenApproval({ parsed, sending, options }, context)
+    return { runId, request: runId }
+  }
   const retries = Number(request.headers['x-stainless-retry-count'] ?? 0)
-  const sent = await sendInputs(
+  return sendInputs(
     {
       ...options,
       agent,
       conversationId,
+      conversation,
       policy,
       inputs: parsed.inputs,
       request: { isRetry: retries > 0, fingerprint: fingerprintOf(request, context) },
     },
     context,
   )
-  return sent.runId
 }
 
 /** Fingerprint for retry detection: the key, path and body, which a retry shares with the first request. */
@@ -127,10 +150,7 @@ function fingerprintOf(request: FastifyRequest, { deps }: ServiceContext): strin
   return deps.digest([key, path, canonicalJson((request.body ?? {}) as Json)].join('\n'))
 }
 
-function toSendOptions(
-  { agent, conversation, body, mode, runType }: SendRequestInMode,
-  context: ServiceContext,
-): SendOptions {
+function toSendOptions({ body, mode, runType }: SendRequestInMode, context: ServiceContext): SendOptions {
   const { max_steps, override_model, override_system, background, callback_url } = body
   const clientTools = toClientTools(body)
   const addendum = skillsPrompt(body)
@@ -142,10 +162,10 @@ function toSendOptions(
     ...defined({
       maxSteps: max_steps || undefined,
       model: override_model ? requireOverrideModel(override_model, context) : undefined,
+      reasoning: askedReasoning(body),
       system: override_system || undefined,
       addendum: addendum || undefined,
       clientTools,
-      modelSettings: modelSettingsOf(agent, conversation),
       callback: typeof callback_url === 'string' ? acceptCallback(callback_url, context) : undefined,
     }),
   }
@@ -177,7 +197,6 @@ async function answerOpenApproval(
   const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, context)
   const runId = earlier ?? open?.runId
   if (!runId) throw new Problem('invalid-argument', NOTHING_WAITS)
-  const { streamTokens, background, maxSteps, clientTools, metadata, callback } = options
   try {
     return await answerApproval(
       {
@@ -185,7 +204,7 @@ async function answerOpenApproval(
         verdicts,
         followUps: withMessageIds(parsed.followUps, context),
         reminder: [resumeReminder(context)],
-        options: defined({ streamTokens, background, maxSteps, clientTools, metadata, callback }),
+        options,
       },
       context,
     )
@@ -223,11 +242,26 @@ function resumeReminder({ deps }: ServiceContext): Input {
   return { messageId: `message-${deps.randomness.uuid()}`, role: 'user', content: [{ type: 'text', text }] }
 }
 
+type AwaitedResponse = { reply: FastifyReply; accepted: Accepted; body: SendBody }
+
 /** Waits for the run to end and builds the response. */
-async function waitForResponse(
-  { reply, runId, body }: { reply: FastifyReply; runId: RunId; body: SendBody },
+async function waitForResponse({ reply, accepted, body }: AwaitedResponse, context: ServiceContext) {
+  const { joined } = accepted
+  const run = await waitForEnd({ reply, accepted, body }, context)
+  const moved = await findMovedRun(accepted, context)
+  if (moved) {
+    // The run that was joined ended without reading the message, which now has its own.
+    nameRun(reply, moved)
+    const own = { ...accepted, runId: moved, request: moved }
+    return responseOf(await waitForEnd({ reply, accepted: own, body }, context), { body }, context)
+  }
+  return responseOf(run, { body, ...defined({ joined }) }, context)
+}
+
+async function waitForEnd(
+  { reply, accepted: { runId }, body }: AwaitedResponse,
   context: ServiceContext,
-) {
+): Promise<Run> {
   const gone = new AbortController()
   const leave = () => {
     if (!reply.raw.writableFinished) gone.abort()
@@ -239,14 +273,21 @@ async function waitForResponse(
     if (body.cancel_on_disconnect) await cancelRun(runId, context)
     throw new Problem('caller-left', 'Client disconnected')
   }
-  if (!isOver(run)) {
-    throw new Problem(
-      'unavailable',
-      `The server is shutting down. ${runId} continues after the restart: retrieve it, or send this request again.`,
-    )
-  }
+  if (isOver(run)) return run
+  throw new Problem(
+    'unavailable',
+    `The server is shutting down. ${runId} continues after the restart: retrieve it, or send this request again.`,
+  )
+}
+
+async function responseOf(
+  run: Run,
+  { body, joined }: { body: SendBody; joined?: JoinedTurn },
+  context: ServiceContext,
+) {
   const stopReason = run.stopReason ?? 'error'
   if (run.status === 'failed' && run.error && stopReason !== 'max_tokens_exceeded')
-    throw runFailedProblem(run.error, { runId, stopReason })
-  return runResponse(await showRun(runId, context), body.include_return_message_types ?? undefined)
+    throw runFailedProblem(run.error, { runId: run.id, stopReason })
+  const types = body.include_return_message_types ?? undefined
+  return runResponse(await showRun(run.id, context), defined({ types, passed: joined?.passed }))
 }

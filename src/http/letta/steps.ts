@@ -4,6 +4,7 @@ import { Problem } from '../../core/problem.ts'
 import { listSteps, measureStep, messagesOfStep, rateStep } from '../../service/runs/steps.ts'
 import { id } from '../field.ts'
 import { operation } from '../operation.ts'
+import { assistantToolOf } from './assistant-tool.ts'
 import { messageQuery, pageOfMessages } from './message-page.ts'
 import { requireStep, stepPath } from './path-params.ts'
 import { inOrder, requireStepCursors, stepQuery, toRunPage } from './run-page.ts'
@@ -42,7 +43,8 @@ const listStepMessages = operation({
   answer: z.array(messageSchema),
   async handle({ params, query }, context) {
     const messages = await messagesOfStep(await requireStep(params.step_id, context), context)
-    return wireMessages(pageOfMessages(messages, query)).filter(ofTypes(query.include_return_message_types))
+    const speaking = assistantToolOf(query)
+    return wireMessages(pageOfMessages(messages, query), speaking).filter(ofTypes(query.include_return_message_types))
   },
 })
 

@@ -3,7 +3,16 @@ import { defined } from '../../core/defined.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../../core/id.ts'
 import { wireDate } from '../wire-date.ts'
 import { sliceOtid } from './slice-ids.ts'
-import { type ContentPiece, callsSlice, contentSlice, type Origin, requestSlice, returnSlice } from './wire/message.ts'
+import {
+  type ContentPiece,
+  callPieceSlice,
+  callsSlice,
+  contentSlice,
+  type Origin,
+  type PieceSlice,
+  requestSlice,
+  returnSlice,
+} from './wire/message.ts'
 import type { WireStreamEvent } from './wire/stream-event.ts'
 import { wireUsage } from './wire/usage.ts'
 
@@ -26,11 +35,16 @@ export type ViewOptions = {
   createdAt: number
 }
 
+/** Sent as they are. */
+type NamedChunk = Extract<Chunk, { message_type: 'message_reset' | 'attempt_failed' | 'tool_progress' | 'worker_lost' }>
+
 /** Converts the chunks of a run to events for the client. It must get the chunks from the first one on. */
 export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk): StreamEvent[] | 'done' } {
   const { runId, detail, inherited } = options
   let answerId = inherited?.answerId
   let calls = (inherited?.calls ?? []).map(({ callId, tool }) => ({ callId, tool }))
+  /** The first pieces of calls whose arguments are sent in pieces, by call id. */
+  let streamedCalls = new Map<string, PieceSlice>()
   let slice = -1
   let kind: ContentPiece['kind'] | undefined
   /** Reasoning that is only blank so far: sent with its first visible text, or never. */
@@ -60,6 +74,7 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     if (id === answerId) return
     answerId = id
     calls = []
+    streamedCalls = new Map()
     slice = -1
     kind = undefined
     blankReasoning = ''
@@ -104,6 +119,19 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     return { ...template, date, seq_id: seq, reasoning: piece.text }
   }
 
+  function callPiece(chunk: Extract<Chunk, { message_type: 'tool_call_delta' }>, seq: number): StreamEvent[] {
+    const { id, tool_call_id, name, arguments: text, needs_approval: guard } = chunk
+    startAnswer(id)
+    const first = streamedCalls.get(tool_call_id)
+    const piece = { name: name ?? null, arguments: text, tool_call_id }
+    if (first)
+      return [event(seq, { ...first, date: wireDate(saidAt), seq_id: seq, tool_call: piece, tool_calls: piece })]
+    const place = guard ? 'request' : { slice: slice + 1 }
+    const begun = callPieceSlice(id, { piece, place }, origin(seq))
+    streamedCalls.set(tool_call_id, begun)
+    return [event(seq, begun)]
+  }
+
   function result(chunk: Extract<Chunk, { message_type: 'tool_return_message' }>, seq: number): StreamEvent[] {
     returns.push(chunk)
     const byCall = new Map(returns.map((one) => [one.tool_return.tool_call_id, one]))
@@ -120,27 +148,31 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     return [event(seq, returnSlice(chunk.id, results, origin(seq)))]
   }
 
+  const named = (chunk: NamedChunk, seq: number): StreamEvent[] => [
+    ...flush(),
+    event(seq, { ...chunk, run_id: runId, seq_id: seq }, chunk.message_type),
+  ]
+
   function toEvents(chunk: Chunk, seq: number): StreamEvent[] {
     switch (chunk.message_type) {
       case 'assistant_message':
         return content(chunk.id, { kind: 'text', text: chunk.content }, seq)
       case 'reasoning_message':
         return content(chunk.id, { kind: 'reasoning', text: chunk.reasoning }, seq)
+      case 'tool_call_delta':
+        return detail === 'tokens' ? callPiece(chunk, seq) : []
       case 'tool_call_message':
       case 'approval_request_message': {
         const before = flush()
         startAnswer(chunk.id)
         calls = [...calls, ...chunk.tool_calls.map(({ tool_call_id, name }) => ({ callId: tool_call_id, tool: name }))]
-        const wire = chunk.tool_calls.map(({ name, arguments: text, tool_call_id }) => ({
-          name,
-          arguments: text,
-          tool_call_id,
-        }))
+        const wire = chunk.tool_calls
+          .filter(({ tool_call_id }) => !streamedCalls.has(tool_call_id))
+          .map(({ name, arguments: text, tool_call_id }) => ({ name, arguments: text, tool_call_id }))
+        if (wire.length === 0) return before
         if (chunk.message_type === 'approval_request_message')
           return [...before, event(seq, requestSlice(chunk.id, wire, origin(seq)))]
-        slice++
-        kind = undefined
-        return [...before, event(seq, callsSlice(chunk.id, { calls: wire, slice }, origin(seq)))]
+        return [...before, event(seq, callsSlice(chunk.id, { calls: wire, slice: slice + 1 }, origin(seq)))]
       }
       case 'tool_return_message':
         return [...flush(), ...result(chunk, seq)]
@@ -162,10 +194,12 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
         return [...flush(), event(seq, data, 'summary_message')]
       }
       case 'message_reset':
+        streamedCalls = new Map()
+        return named(chunk, seq)
       case 'attempt_failed':
       case 'tool_progress':
       case 'worker_lost':
-        return [...flush(), event(seq, { ...chunk, run_id: runId, seq_id: seq }, chunk.message_type)]
+        return named(chunk, seq)
       case 'done':
         return flush()
     }

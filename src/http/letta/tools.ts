@@ -15,10 +15,13 @@ import {
   upsertTool,
 } from '../../service/tools/tools.ts'
 import { flag, record, texts } from '../field.ts'
+import { partlyWithoutEffect, withoutEffect } from '../field-fate.ts'
 import { operation } from '../operation.ts'
 import { listQuery, paged } from '../paging.ts'
 import { toolPath } from './path-params.ts'
 import { toolSchema, toolSearchSchema, wireFoundTool, wireTool } from './wire/tool.ts'
+
+const NOT_RUN = 'Holdfast does not run the source of tools yet.'
 
 const FIELDS = {
   source_type: z
@@ -48,18 +51,21 @@ const FIELDS = {
     .nullish()
     .describe('Whether calls need approval, unless the agent says otherwise.'),
   enable_parallel_execution: z.boolean().nullish().describe('Whether calls of one step can run at the same time.'),
-  pip_requirements: z.array(record).nullish().describe('Accepted and ignored. Returned as sent.'),
-  npm_requirements: z.array(record).nullish().describe('Accepted and ignored. Returned as sent.'),
+  pip_requirements: withoutEffect(z.array(record).nullish(), NOT_RUN),
+  npm_requirements: withoutEffect(z.array(record).nullish(), NOT_RUN),
   metadata_: record.nullish().describe('Data of the application, stored as it is sent.'),
 }
 
-const source = z
-  .string()
-  .min(1)
-  .describe('Source of the tool. Holdfast stores it, reads name and arguments from it, and does not run it yet.')
+const source = z.string().min(1)
+const SOURCE = 'Source of the tool. Holdfast stores it, reads name and arguments from it, and does not run it yet.'
+const ASKS = {
+  text: SOURCE,
+  why: `${NOT_RUN} Models see the tool, and its calls say so.`,
+  asks: (value: unknown) => Boolean(value),
+}
 
-const newToolBody = z.object({ source_code: source, ...FIELDS })
-const toolChangeBody = z.object({ source_code: source.nullish(), ...FIELDS })
+const newToolBody = z.object({ source_code: partlyWithoutEffect(source, ASKS), ...FIELDS })
+const toolChangeBody = z.object({ source_code: partlyWithoutEffect(source.nullish(), ASKS), ...FIELDS })
 
 const toolListQuery = listQuery().extend({
   name: z.string().optional().describe('Exact name.'),
@@ -76,6 +82,7 @@ const searchBody = z.object({
   limit: z.number().int().min(1).max(100).default(50).describe('Maximum number of results.'),
   tags: z.array(z.string()).nullish().describe('Tags of which the tool has at least one.'),
   tool_types: z.array(z.string()).nullish().describe('Tool types to search.'),
+  search_mode: withoutEffect(z.string().nullish(), 'tools are searched by words.', (mode) => mode === 'vector'),
 })
 
 const createToolOperation = operation({

@@ -193,7 +193,7 @@ test('tools, schema, output limit and files reach the model in the format of the
     ],
     tools: [{ name: 'open', description: 'Opens.', inputSchema }],
     outputCap: 50,
-    outputSchema: { name: 'answer', schema: { type: 'object' } },
+    settings: { responseFormat: { type: 'json-schema', name: 'answer', schema: { type: 'object' } } },
     adjustments: { relaxSchemas: true },
   })
   const { abortSignal: _, ...call } = callOptionsSeen[0]!

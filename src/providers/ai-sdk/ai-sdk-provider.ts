@@ -81,12 +81,13 @@ async function* streamParts(
 
 /** Settings that the SDK does not standardize; `providerOptions` may send them. */
 function leftOutOf({ settings = {}, tools }: ModelRequest): string[] {
-  const { parallelToolCalls, effort, thinkingBudget } = settings
+  const { parallelToolCalls, effort, thinkingBudget, verbosity } = settings
   const noOption = (name: string) => `${name}: the AI SDK has no such option; send it with \`providerOptions\``
   return [
     ...(parallelToolCalls === false && tools.length > 0 ? [noOption('parallel_tool_calls')] : []),
     ...(effort === undefined ? [] : [noOption('reasoning effort')]),
     ...(thinkingBudget === undefined ? [] : [noOption('thinking budget')]),
+    ...(verbosity === undefined ? [] : [noOption('verbosity')]),
   ]
 }
 

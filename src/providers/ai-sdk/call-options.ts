@@ -10,6 +10,7 @@ import { defined } from '../../core/defined.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { AssistantBody, InputBody, MessageBody, ToolBody } from '../../core/message.ts'
 import type { RequestAdjustments } from '../../core/request-adjustments.ts'
+import type { ResponseFormat } from '../../core/response-format.ts'
 import type { ToolOutcome } from '../../core/tool-call.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { imageData, imageNote, imageUrl } from '../images/image-source.ts'
@@ -18,7 +19,8 @@ import { summaryText } from '../wire/summary-text.ts'
 import { unseal } from './sealed-metadata.ts'
 
 export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
-  const { system, messages, tools, adjustments = {}, outputCap, outputSchema, mustCall, settings } = request
+  const { system, messages, tools, adjustments = {}, outputCap, mustCall, settings } = request
+  const strict = settings?.strictTools && !adjustments.relaxSchemas ? (true as const) : undefined
   const prompt = promptOf(messages, adjustments)
   return {
     prompt: withWholeTexts(system.trim() === '' ? prompt : [{ role: 'system', content: system }, ...prompt]),
@@ -26,9 +28,8 @@ export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
       temperature: settings?.temperature,
       topP: settings?.topP,
       maxOutputTokens: outputCap,
-      responseFormat: outputSchema
-        ? { type: 'json' as const, name: outputSchema.name, schema: outputSchema.schema as JSONSchema7 }
-        : undefined,
+      frequencyPenalty: settings?.frequencyPenalty,
+      responseFormat: settings?.responseFormat ? formatOption(settings.responseFormat) : undefined,
       tools:
         tools.length === 0
           ? undefined
@@ -37,10 +38,18 @@ export function callOptions(request: ModelRequest): LanguageModelV3CallOptions {
               name,
               description,
               inputSchema: (adjustments.relaxSchemas ? relaxedSchema(inputSchema) : inputSchema) as JSONSchema7,
+              ...defined({ strict }),
             })),
       toolChoice: tools.length === 0 ? undefined : { type: mustCall ? ('required' as const) : ('auto' as const) },
     }),
   }
+}
+
+function formatOption(format: ResponseFormat): LanguageModelV3CallOptions['responseFormat'] {
+  if (format.type === 'text') return undefined
+  if (format.type === 'json') return { type: 'json' }
+  const { name, schema, description } = format
+  return { type: 'json', name, schema: schema as JSONSchema7, ...defined({ description }) }
 }
 
 function promptOf(messages: readonly MessageBody[], adjustments: RequestAdjustments): LanguageModelV3Message[] {

@@ -224,20 +224,24 @@ test('structured output is requested in the subset of JSON Schema that the vendo
     },
     required: ['age'],
   }
-  assert.deepEqual(encode({ outputSchema: { name: 'person', schema } }).body.output_config?.format, {
-    type: 'json_schema',
-    schema: {
-      type: 'object',
-      required: ['age'],
-      additionalProperties: false,
-      properties: {
-        age: { type: 'integer' },
-        format: { anyOf: [{ type: 'string' }, { type: 'null' }] },
-        tags: { type: 'array', items: { type: 'object', properties: {}, additionalProperties: false } },
-        when: { type: 'string', format: 'date-time' },
+  assert.deepEqual(
+    encode({ settings: { responseFormat: { type: 'json-schema', name: 'person', schema } } }).body.output_config
+      ?.format,
+    {
+      type: 'json_schema',
+      schema: {
+        type: 'object',
+        required: ['age'],
+        additionalProperties: false,
+        properties: {
+          age: { type: 'integer' },
+          format: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+          tags: { type: 'array', items: { type: 'object', properties: {}, additionalProperties: false } },
+          when: { type: 'string', format: 'date-time' },
+        },
       },
     },
-  })
+  )
 })
 
 test('tools carry their schema, relaxed if the request asks for it', () => {

@@ -8,17 +8,18 @@ import type {
 import { defined } from '../../core/defined.ts'
 import type { MessageBody } from '../../core/message.ts'
 import type { Effort } from '../../core/model-settings.ts'
+import { formatDemand, withDemand } from '../../core/response-format.ts'
 import type { ModelRequest, ToolSpec } from '../../ports/model.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EncodeContext, EncodedRequest, WireDialect } from '../wire/dialect.ts'
-import { newEncodedTools } from '../wire/encoded-tools.ts'
+import { newEncodedTools, notStrict, type ToolForm, toolForm } from '../wire/encoded-tools.ts'
 import { entriesAt, modelById, recordOf, textAt } from '../wire/model-listing.ts'
 import { newAlternatingTurns } from './alternating-turns.ts'
 import { newMessagesDecoder } from './decode-messages.ts'
 import { type BlockForm, blocksOf, blockTexts, canBeMarked, formKey, startsWithThought } from './message-blocks.ts'
 import { claudeFacts, readHandle } from './model-facts.ts'
-import { outputSchema } from './output-schema.ts'
-import { samplingOf } from './sampling.ts'
+import { canBeClosed, outputSchema } from './output-schema.ts'
+import { notTaken, samplingOf } from './sampling.ts'
 
 const VERSION = { 'anthropic-version': '2023-06-01' }
 
@@ -42,12 +43,13 @@ export const anthropicMessages: WireDialect = {
 
 /** Tools, system and messages come last, in the order in which the vendor caches them. */
 function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
-  const { adjustments = {}, system } = request
+  const { adjustments = {} } = request
+  const { system, leftOut: notFormatted } = promptOf(request)
   const form: BlockForm = {
     thoughts: adjustments.stripSignatures ? 'left-out' : 'replayed',
     resultImages: adjustments.textOnlyResults || context.quirks.textOnlyResults ? 'left-out' : 'sent',
   }
-  const tools = toolTexts(request.tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')
+  const tools = toolTexts(request.tools, strictness(request))
   const isSystemEmpty = system.trim() === ''
   const { encodedSettings, leftOut } = settings(request, form)
   const head = [
@@ -57,17 +59,43 @@ function encode(request: ModelRequest, context: EncodeContext): EncodedRequest {
   ]
   return {
     path: context.quirks.path ?? '/v1/messages',
-    headers: headers(request, context),
+    headers: headers(request, { ...context, thinking: encodedSettings.thinking }),
     body: `{${head.join(',')},"messages":[${messagesText(request.messages, form)}]}`,
-    leftOut,
+    leftOut: [...leftOut, ...notFormatted, ...notTaken(request), ...looseTools(request)],
   }
 }
 
 const toolTexts = newEncodedTools(toolDefinition)
 
-function toolDefinition({ name, description, inputSchema }: ToolSpec): Tool {
-  const isObject = inputSchema !== null && typeof inputSchema === 'object' && !Array.isArray(inputSchema)
-  return { name, description, input_schema: { ...(isObject ? inputSchema : undefined), type: 'object' } }
+function toolDefinition({ name, description, inputSchema }: ToolSpec, form: ToolForm): Tool {
+  const isStrict = form === 'strict' && canBeClosed(inputSchema)
+  const schema = isStrict ? outputSchema(inputSchema) : inputSchema
+  const isObject = schema !== null && typeof schema === 'object' && !Array.isArray(schema)
+  const input_schema = { ...(isObject ? schema : undefined), type: 'object' as const }
+  return { name, description, input_schema, ...defined({ strict: isStrict ? (true as const) : undefined }) }
+}
+
+/** Older models reject strict tools. */
+function strictness(request: ModelRequest): ToolForm {
+  const form = toolForm(request)
+  return form === 'strict' && !claudeFacts(request.model).isStructured ? 'as-given' : form
+}
+
+function looseTools(request: ModelRequest): string[] {
+  if (!request.settings?.strictTools || request.tools.length === 0) return []
+  if (!claudeFacts(request.model).isStructured) return [`strict: ${request.model} has no strict tools`]
+  return notStrict(request, ({ inputSchema }) => canBeClosed(inputSchema))
+}
+
+/** The API takes a schema, from newer models on; otherwise the system prompt asks for JSON. */
+function promptOf({ model, system, settings }: ModelRequest): { system: string; leftOut: string[] } {
+  const format = settings?.responseFormat
+  if (!format || format.type === 'text') return { system, leftOut: [] }
+  const isSent = format.type === 'json-schema' && claudeFacts(model).isStructured
+  if (isSent) return { system, leftOut: [] }
+  const missing = format.type === 'json' ? 'JSON mode' : 'structured outputs'
+  const note = `response_format: ${model} has no ${missing}; the system prompt asks for JSON`
+  return { system: withDemand(system, formatDemand(format)), leftOut: [note] }
 }
 
 type Settings = Omit<MessageCreateParamsStreaming, 'tools' | 'system' | 'messages'>
@@ -121,11 +149,19 @@ function thinkingConfig(request: ModelRequest, form: BlockForm, maxTokens: numbe
   switch (thinking) {
     case 'none':
       return { leftOut: isOff ? [] : [`reasoning: ${model} has no thinking`] }
+    case 'always':
+      return {
+        thinking: { type: 'adaptive', display: 'summarized' },
+        leftOut: [
+          ...(isOff ? [`reasoning: ${model} always thinks; the request has the lowest effort`] : []),
+          ...budgetNote(model, asked),
+        ],
+      }
     case 'adaptive':
       if (isOff) return { thinking: { type: 'disabled' }, leftOut: [] }
       return {
         thinking: { type: 'adaptive', display: 'summarized' },
-        leftOut: asked === undefined ? [] : [`thinking budget: ${model} thinks as much as it needs; set an effort`],
+        leftOut: budgetNote(model, asked),
       }
     case 'budget': {
       if (isOff) return { leftOut: [] }
@@ -141,6 +177,9 @@ function thinkingConfig(request: ModelRequest, form: BlockForm, maxTokens: numbe
     }
   }
 }
+
+const budgetNote = (model: string, asked: number | undefined): string[] =>
+  asked ? [`thinking budget: ${model} thinks as much as it needs; set an effort`] : []
 
 /** With a thinking budget, results must follow an answer that starts with a thought; after a failover it may not. */
 function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockForm): boolean {
@@ -159,13 +198,22 @@ function isInsideThoughtlessStep(messages: readonly MessageBody[], form: BlockFo
   return hasCalls && !startsWithThought(answer)
 }
 
-function outputConfig({ model, effort, outputSchema: output }: ModelRequest): OutputConfig | undefined {
-  const hasEffort = effort && effort !== 'none' && claudeFacts(model).thinking === 'adaptive'
-  if (!hasEffort && !output) return undefined
+function outputConfig({ model, effort, settings }: ModelRequest): OutputConfig | undefined {
+  const { thinking, isStructured } = claudeFacts(model)
+  const format = settings?.responseFormat
+  const schema = format?.type === 'json-schema' && isStructured ? format.schema : undefined
+  const sentEffort = effortFor(thinking, settings?.thinkingBudget === 0 ? 'none' : effort)
+  if (!sentEffort && schema === undefined) return undefined
   return defined({
-    effort: hasEffort ? (effort === 'minimal' ? 'low' : effort) : undefined,
-    format: output ? { type: 'json_schema' as const, schema: outputSchema(output.schema) } : undefined,
+    effort: sentEffort,
+    format: schema === undefined ? undefined : { type: 'json_schema' as const, schema: outputSchema(schema) },
   })
+}
+
+function effortFor(thinking: ReturnType<typeof claudeFacts>['thinking'], effort: Effort | undefined) {
+  if (thinking === 'none' || thinking === 'budget' || effort === undefined) return undefined
+  if (effort === 'none') return thinking === 'always' ? 'low' : undefined
+  return effort === 'minimal' ? 'low' : effort
 }
 
 /** Plus one mark on the system prompt (or on the tools, without a prompt): the vendor's limit is four. */
@@ -200,9 +248,18 @@ function markedPositions(messages: readonly MessageBody[], form: BlockForm): num
 
 const LONG_CONTEXT_BETA = 'context-1m-2025-08-07'
 const OAUTH_BETA = 'oauth-2025-04-20'
+/** Models with a thinking budget think between tool calls only with this header. */
+const INTERLEAVED_BETA = 'interleaved-thinking-2025-05-14'
 
-function headers({ model, adjustments }: ModelRequest, { grant, quirks }: EncodeContext): Record<string, string> {
+type HeaderContext = EncodeContext & { thinking: ThinkingConfigParam | undefined }
+
+function headers(
+  { model, adjustments, tools }: ModelRequest,
+  { grant, quirks, thinking }: HeaderContext,
+): Record<string, string> {
+  const isInterleaved = thinking?.type === 'enabled' && tools.length > 0 && claudeFacts(model).interleaves
   const betas = [
+    ...(isInterleaved ? [INTERLEAVED_BETA] : []),
     ...listed(quirks.headers?.['anthropic-beta']),
     ...listed(grant?.headers?.['anthropic-beta']),
     ...(grant?.kind === 'oauth' ? [OAUTH_BETA] : []),

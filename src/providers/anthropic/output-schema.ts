@@ -25,6 +25,21 @@ export function outputSchema(schema: Json): Schema {
   return kept
 }
 
+/** False for a schema with free keys: closing its objects would leave out what it permits. */
+export function canBeClosed(schema: Json): boolean {
+  if (!isSchema(schema)) return false
+  if (OPENING.some((keyword) => keyword in schema)) return false
+  const { additionalProperties: open, properties, type } = schema
+  if (open !== undefined && open !== false) return false
+  if (type === 'object' && open === undefined && !isSchema(properties)) return false
+  const inner = [properties, schema.$defs].flatMap((schemas) => (isSchema(schemas) ? Object.values(schemas) : []))
+  const choices = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []))
+  const items = schema.items === undefined ? [] : [schema.items]
+  return [...inner, ...choices, ...items].every(canBeClosed)
+}
+
+const OPENING = ['patternProperties', 'propertyNames', 'not', 'if', 'dependentSchemas', 'prefixItems']
+
 const eachSchema = (schemas: Schema): Schema =>
   Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, outputSchema(schema)]))
 

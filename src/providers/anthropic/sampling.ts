@@ -2,7 +2,13 @@ import { defined } from '../../core/defined.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { readHandle } from './model-facts.ts'
 
-/** From these models on the vendor rejects every other value than the default. */
+/** What the Messages API has no parameter for, in the types of the vendor's own client. */
+export const notTaken = ({ settings = {} }: ModelRequest): string[] => [
+  ...(settings.verbosity ? ['verbosity: the Messages API has no such parameter'] : []),
+  ...(settings.frequencyPenalty ? ['frequency_penalty: the Messages API has no such parameter'] : []),
+]
+
+/** From these models on the vendor rejects every other value than the default; its migration guides say so. */
 const FIXED_SAMPLING = /claude-(opus-4-[78]|[a-z]+-5)/
 const MAX_TEMPERATURE = 1
 

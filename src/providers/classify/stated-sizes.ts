@@ -36,7 +36,7 @@ function roomLeft(request: CountedRequest | undefined, window: number | undefine
 
 const WINDOWS: readonly RegExp[] = [
   /maximum context length (?:is|of) (\d+)/i,
-  /(\d+) maximum context length/i,
+  /(\d{1,15}) maximum context length/i,
   /context length of only (\d+)/i,
   /prompt is too long: \d+ tokens > (\d+)/i,
   /maximum number of tokens allowed \(?(\d+)/i,

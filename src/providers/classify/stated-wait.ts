@@ -115,7 +115,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: MINUTE_MS,
 function durationIn(value: string | number | undefined): number | undefined {
   if (typeof value !== 'string' || value.length > 100) return undefined
   let total: number | undefined
-  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)\s*(ms|millisecond|[dhms])[a-z]*/gi)) {
+  for (const [, amount, unit] of value.matchAll(/(\d{1,15}(?:\.\d{1,15})?)\s{0,9}(ms|millisecond|[dhms])[a-z]*/gi)) {
     const scale = UNITS[unit!.toLowerCase().startsWith('milli') ? 'ms' : unit!.toLowerCase()]!
     total = (total ?? 0) + Number(amount) * scale
   }

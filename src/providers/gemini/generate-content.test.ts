@@ -181,12 +181,16 @@ test('tool schemas keep the keywords that the vendor supports and lose the other
 })
 
 test('structured output has its own field, except together with the tools of an older model', () => {
-  const outputSchema = { name: 'answer', schema: { type: 'object', properties: { a: { type: 'string' } } } }
+  const responseFormat = {
+    type: 'json-schema' as const,
+    name: 'answer',
+    schema: { type: 'object', properties: { a: { type: 'string' } } },
+  }
   const tools = [{ name: 'open', description: 'Opens.', inputSchema: { type: 'object' } }]
-  const config = { responseMimeType: 'application/json', responseJsonSchema: outputSchema.schema }
-  assert.deepEqual(encode({ outputSchema }).body.generationConfig, config)
-  assert.deepEqual(encode({ outputSchema, tools, model: 'gemini-3-pro' }).body.generationConfig, config)
-  const older = encode({ outputSchema, tools }).body
+  const config = { responseMimeType: 'application/json', responseJsonSchema: responseFormat.schema }
+  assert.deepEqual(encode({ settings: { responseFormat } }).body.generationConfig, config)
+  assert.deepEqual(encode({ settings: { responseFormat }, tools, model: 'gemini-3-pro' }).body.generationConfig, config)
+  const older = encode({ settings: { responseFormat }, tools }).body
   assert.deepEqual(older.generationConfig, {})
   assert.match(older.systemInstruction!.parts![0]!.text!, /^Be kind\.\n\nYour last answer must be JSON/)
 })

@@ -1,10 +1,11 @@
 import type { FunctionDeclaration, GenerationConfig } from '@google/genai'
 import { defined } from '../../core/defined.ts'
+import { formatDemand, withDemand } from '../../core/response-format.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { newAlternatingTurns } from '../anthropic/alternating-turns.ts'
 import { authHeaders } from '../wire/auth-headers.ts'
 import type { EmbeddingDialect, EncodeContext, EncodedRequest } from '../wire/dialect.ts'
-import { newEncodedTools } from '../wire/encoded-tools.ts'
+import { newEncodedTools, notStrict, toolForm } from '../wire/encoded-tools.ts'
 import { formKey, type PartForm, partTexts } from './content-parts.ts'
 import { newContentDecoder } from './decode-content.ts'
 import { geminiEmbeddings } from './embeddings.ts'
@@ -35,6 +36,7 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
           : 'beside',
   }
   const system = systemText(request)
+  const mode = callingMode(request)
   const head = [
     ...(system.trim() === '' ? [] : [`"systemInstruction":${JSON.stringify({ parts: [{ text: system }] })}`]),
     ...(tools.length === 0
@@ -42,7 +44,7 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
       : [
           `"tools":[{"functionDeclarations":[${declarations(tools, adjustments.relaxSchemas ? 'relaxed' : 'as-given')}]}]`,
         ]),
-    ...(request.mustCall ? ['"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}'] : []),
+    ...(mode ? [`"toolConfig":{"functionCallingConfig":{"mode":"${mode}"}}`] : []),
     `"generationConfig":${JSON.stringify(generationConfig(request))}`,
   ]
   return {
@@ -57,28 +59,51 @@ type WireGenerationConfig = Omit<GenerationConfig, 'thinkingConfig'> & { thinkin
 
 function generationConfig(request: ModelRequest): WireGenerationConfig {
   const thinking = thinkingConfig(request)
-  const schema = takesSchema(request) ? request.outputSchema?.schema : undefined
+  const format = takesSchema(request) ? request.settings?.responseFormat : undefined
+  const schema = format?.type === 'json-schema' ? format.schema : undefined
   return defined({
     temperature: request.settings?.temperature,
     topP: request.settings?.topP,
     maxOutputTokens: request.outputCap,
+    frequencyPenalty: request.settings?.frequencyPenalty,
     thinkingConfig: thinking,
-    responseMimeType: schema === undefined ? undefined : 'application/json',
+    responseMimeType: format && format.type !== 'text' ? 'application/json' : undefined,
     responseJsonSchema: schema === undefined ? undefined : schemaSubset(schema),
   })
 }
 
-const leftOutOf = ({ settings, tools }: ModelRequest): string[] =>
-  settings?.parallelToolCalls === false && tools.length > 0
-    ? ['parallel_tool_calls: Gemini has no setting against parallel calls']
-    : []
+/** Strict calls match their schema. A forced call matches it anyway. */
+function callingMode(request: ModelRequest): 'ANY' | 'VALIDATED' | undefined {
+  if (request.mustCall) return 'ANY'
+  const isStrict = toolForm(request) === 'strict' && request.tools.length > 0
+  return isStrict && generationOf(request.model).validatesCalls ? 'VALIDATED' : undefined
+}
 
-/** Older models reject an output schema together with tools; for them the system prompt asks for the schema. */
+function leftOutOf(request: ModelRequest): string[] {
+  const { model, settings = {}, tools } = request
+  const { parallelToolCalls, responseFormat: format, verbosity } = settings
+  const isAsked = format && format.type !== 'text' && !takesSchema(request)
+  const { validatesCalls } = generationOf(model)
+  return [
+    ...(parallelToolCalls === false && tools.length > 0
+      ? ['parallel_tool_calls: Gemini has no setting against parallel calls']
+      : []),
+    ...(isAsked
+      ? [`response_format: ${model} takes no format together with tools; the system prompt asks for JSON`]
+      : []),
+    ...(verbosity ? ['verbosity: the Gemini API has no such parameter'] : []),
+    ...(settings.strictTools && tools.length > 0 && !validatesCalls
+      ? [`strict: ${model} does not validate calls`]
+      : notStrict(request, () => true)),
+  ]
+}
+
+/** Older models reject an output format together with tools; for them the system prompt asks for it. */
 function systemText(request: ModelRequest): string {
-  const { system, outputSchema } = request
-  if (!outputSchema || takesSchema(request)) return system
-  const demand = `Your last answer must be JSON, and nothing else, that fits this schema: ${JSON.stringify(outputSchema.schema)}`
-  return system.trim() === '' ? demand : `${system}\n\n${demand}`
+  const { system, settings } = request
+  const format = settings?.responseFormat
+  if (!format || format.type === 'text' || takesSchema(request)) return system
+  return withDemand(system, formatDemand(format))
 }
 
 const takesSchema = ({ model, tools }: ModelRequest): boolean =>

@@ -11,6 +11,8 @@ type Generation = {
   nestsResultImages: boolean
   /** Accepts an output schema and tools in one request. */
   joinsSchemaAndTools: boolean
+  /** Has the calling mode `VALIDATED`. */
+  validatesCalls: boolean
 }
 
 const BEFORE_2_5: Generation = {
@@ -18,13 +20,15 @@ const BEFORE_2_5: Generation = {
   demandsSignatures: false,
   nestsResultImages: false,
   joinsSchemaAndTools: false,
+  validatesCalls: false,
 }
-const SINCE_2_5: Generation = { ...BEFORE_2_5, thinking: 'budget' }
+const SINCE_2_5: Generation = { ...BEFORE_2_5, thinking: 'budget', validatesCalls: true }
 const SINCE_3: Generation = {
   thinking: 'level',
   demandsSignatures: true,
   nestsResultImages: true,
   joinsSchemaAndTools: true,
+  validatesCalls: true,
 }
 
 /** Names without a number (`gemini-flash-latest`) are of the newest generation. */

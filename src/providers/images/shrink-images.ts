@@ -3,6 +3,8 @@ import { errorText } from '../../core/error-text.ts'
 import type { Failure } from '../../core/failure.ts'
 import type { ImagePart } from '../../core/image-part.ts'
 import type { InputPart, MessageBody } from '../../core/message.ts'
+import { newMutex } from '../../core/mutex.ts'
+import { contentFault } from './image-content.ts'
 import { type ImageData, imageData, imageNote } from './image-source.ts'
 import { type ImageChange, mapImages } from './map-images.ts'
 
@@ -58,17 +60,26 @@ type ShrinkContext = { limits: ImageLimits; open: OpenImage }
 /** An image is encoded once for the same limits, not once per request. */
 const shrinkCache = new WeakMap<ImagePart, { key: string; result: Promise<InputPart> }>()
 
+/** Of all turns: decoded images are large. */
+const oneAtATime = newMutex()
+
 function shrinkCached(image: ImagePart, data: ImageData, context: ShrinkContext): Promise<InputPart> {
   const key = `${context.limits.maxSide}/${context.limits.maxBytes}`
   const cached = shrinkCache.get(image)
   if (cached?.key === key) return cached.result
-  const result = shrinkImage(image, data, context)
+  const result = oneAtATime(() => shrinkImage(image, data, context))
   shrinkCache.set(image, { key, result })
   return result
 }
 
-async function shrinkImage(image: ImagePart, { data }: ImageData, { limits, open }: ShrinkContext): Promise<InputPart> {
+async function shrinkImage(
+  image: ImagePart,
+  { data, mediaType }: ImageData,
+  { limits, open }: ShrinkContext,
+): Promise<InputPart> {
   const bytes = Buffer.from(data, 'base64')
+  const fault = contentFault(bytes, mediaType)
+  if (fault) return { type: 'text', text: imageNote(`it cannot be read (${fault}).`) }
   try {
     const { width, height } = await open(bytes, READ_OPTIONS).metadata()
     const side = Math.max(width ?? 0, height ?? 0)
@@ -81,8 +92,9 @@ async function shrinkImage(image: ImagePart, { data }: ImageData, { limits, open
   }
 }
 
-/** Protects memory: sharp rejects an image with more pixels. */
-const READ_OPTIONS: SharpOptions = { limitInputPixels: 268_402_689, failOn: 'error' }
+/** Protects memory: sharp rejects an image with more pixels. 50 megapixels are 200 MB when decoded. */
+const READ_OPTIONS: SharpOptions = { limitInputPixels: 50_000_000, failOn: 'error', sequentialRead: true }
+const MAX_SECONDS = 10
 
 type EncodedImage = { bytes: Buffer; mediaType: string }
 
@@ -107,7 +119,10 @@ async function encodeToFit(bytes: Buffer, firstSide: number, { limits, open }: S
 
 /** Applies the rotation of the metadata before the metadata is removed. */
 const resized = (bytes: Buffer, side: number, open: OpenImage): Sharp =>
-  open(bytes, READ_OPTIONS).autoOrient().resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+  open(bytes, READ_OPTIONS)
+    .timeout({ seconds: MAX_SECONDS })
+    .autoOrient()
+    .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
 
 const QUALITY = 80
 

@@ -19,17 +19,39 @@ import { wireCallId, wireToolName } from './wire-names.ts'
 export type ChatForm = {
   images: 'all' | 'not-in-results' | 'none'
   signatures: 'kept' | 'left-out'
+  /** Where a model caches what is marked, every text is a part, so that only the marks of two requests differ. */
+  caching: 'automatic' | 'unmarked' | 'marked'
   quirks: Pick<Quirks, 'reasoningField' | 'reasoningWithCalls' | 'reasoningDetails' | 'callIds' | 'withoutNames'>
 }
 
 export const chatMessages = newEncodedMessages<ChatForm>(
   (body, form) =>
-    messagesOf(body, form)
+    withCaching(messagesOf(body, form), form.caching)
       .map((message) => JSON.stringify(message))
       .join(','),
-  ({ images, signatures, quirks }) =>
-    `${images}/${signatures}/${quirks.reasoningField}/${quirks.reasoningWithCalls}/${quirks.reasoningDetails}/${quirks.callIds}/${quirks.withoutNames}`,
+  ({ images, signatures, caching, quirks }) =>
+    `${images}/${signatures}/${caching}/${quirks.reasoningField}/${quirks.reasoningWithCalls}/${quirks.reasoningDetails}/${quirks.callIds}/${quirks.withoutNames}`,
 )
+
+type TextPart = { type: 'text'; text: string; cache_control?: { type: 'ephemeral' } }
+
+/** The mark is on the last text of the last message; without a text there is none. */
+function withCaching(messages: ChatCompletionMessageParam[], caching: ChatForm['caching']): object[] {
+  if (caching === 'automatic') return messages
+  const inParts = messages.map((message) => {
+    const { content } = message
+    return typeof content === 'string' && content !== ''
+      ? { ...message, content: [{ type: 'text', text: content } satisfies TextPart] }
+      : message
+  })
+  const content = inParts.at(-1)?.content
+  const last = Array.isArray(content) ? content.findLastIndex((part) => part.type === 'text') : -1
+  if (caching === 'unmarked' || last < 0) return inParts
+  const parts = (content as object[]).map((part, index) =>
+    index === last ? { ...part, cache_control: { type: 'ephemeral' } } : part,
+  )
+  return [...inParts.slice(0, -1), { ...inParts.at(-1), content: parts }]
+}
 
 function messagesOf(body: MessageBody, form: ChatForm): ChatCompletionMessageParam[] {
   switch (body.role) {

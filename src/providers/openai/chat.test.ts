@@ -50,7 +50,7 @@ test('tools, output limit, effort and output schema are in the fields of the ven
     tools: [{ name: 'weather', description: 'Tells it.', inputSchema: schema }],
     outputCap: 99,
     effort: 'high',
-    outputSchema: { name: 'answer', schema },
+    settings: { responseFormat: { type: 'json-schema', name: 'answer', schema, strict: true } },
   })
   assert.deepEqual(body.tools, [
     { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: schema } },

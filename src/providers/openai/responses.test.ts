@@ -53,7 +53,7 @@ test('tools, output limit, effort, summaries and output schema are in the fields
       tools: [{ name: 'weather', description: 'Tells it.', inputSchema: schema }],
       outputCap: 99,
       effort: 'low',
-      outputSchema: { name: 'answer', schema },
+      settings: { responseFormat: { type: 'json-schema', name: 'answer', schema, strict: true } },
     },
     { reasoningSummary: 'auto' },
   )

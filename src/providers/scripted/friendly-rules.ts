@@ -109,6 +109,7 @@ const INTRODUCTION = `Hello! I am the built-in model: a handful of rules, so tha
 
 /** The first reply to a sentence. */
 export function answerTo(sentence: string, messages: readonly MessageBody[]): Reply {
+  if (sentence.length > MAX_SENTENCE) return { text: TOO_LONG }
   const found = findRule(sentence)
   return found ? found.rule.answer(found.match, messages) : { text: INTRODUCTION }
 }
@@ -119,7 +120,12 @@ export function nextReplyTo(sentence: string, progress: Omit<RuleProgress, 'matc
   return found?.rule.next?.({ ...progress, match: found.match })
 }
 
+/** The patterns look for words in any place: their work grows with the square of the sentence. */
+const MAX_SENTENCE = 10_000
+const TOO_LONG = `That is too long for me: I am a handful of rules and read up to ${MAX_SENTENCE} characters. Real models read more.`
+
 function findRule(input: string): { rule: FriendlyRule; match: RegExpExecArray } | undefined {
+  if (input.length > MAX_SENTENCE) return undefined
   const sentence = normalizeSentence(input)
   for (const rule of RULES) {
     const match = new RegExp(rule.pattern, 'is').exec(sentence)
@@ -130,13 +136,19 @@ function findRule(input: string): { rule: FriendlyRule; match: RegExpExecArray }
 
 /** Normalizes curly quotes and removes politeness and the final punctuation. */
 const normalizeSentence = (input: string): string =>
-  input
-    .replaceAll(/[\u2018\u2019]/g, "'")
-    .replaceAll(/[\u201C\u201D]/g, '"')
-    .trim()
-    .replace(/^(?:(?:hi|hello|hey|please|now|ok|okay)\b[\s,!.]*|(?:can|could|would|will) you (?:please )?)+/i, '')
-    .replace(/[\s.!?]+$/, '')
-    .trim()
+  withoutEnd(
+    input
+      .replaceAll(/[\u2018\u2019]/g, "'")
+      .replaceAll(/[\u201C\u201D]/g, '"')
+      .trim()
+      .replace(/^(?:(?:hi|hello|hey|please|now|ok|okay)\b[\s,!.]*|(?:can|could|would|will) you (?:please )?)+/i, ''),
+  ).trim()
+
+function withoutEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && /[\s.!?]/.test(text[end - 1]!)) end -= 1
+  return text.slice(0, end)
+}
 
 const withoutQuotes = (text: string): string => text.trim().replace(/^["'](.+)["']$/s, '$1')
 

@@ -42,10 +42,11 @@ function friendlyReply(request: ModelRequest): Reply {
 function roundsIn(messages: readonly MessageBody[]): CallResult[][] {
   const turn = sinceInput(messages)
   const calls = turn.flatMap((body) => (body.role === 'assistant' ? body.calls : []))
+  const byId = new Map(calls.map((call) => [call.callId, call]))
   return turn.flatMap((body) => {
     if (body.role !== 'tool') return []
     const results = body.outcomes.flatMap((outcome) => {
-      const call = calls.findLast((one) => one.callId === outcome.callId)
+      const call = byId.get(outcome.callId)
       return call ? [{ call, outcome }] : []
     })
     return [results]

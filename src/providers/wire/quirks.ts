@@ -20,6 +20,14 @@ export type Quirks = {
   reasoningDetails?: true
   /** Requests summaries of the reasoning, which some accounts may not use. */
   reasoningSummary?: 'auto' | 'concise' | 'detailed'
+  /** Passes `cache_control` of a text part through to the models of this family, which cache nothing without it. */
+  cacheMarks?: 'claude'
+  /** The instructions are always there, even if they are empty. */
+  instructions?: 'always'
+  /** Rejects an output limit. */
+  outputCap?: 'never-send'
+  /** This header announces images in the request. */
+  imageHeader?: Readonly<Record<string, string>>
   /** Call ids must be nine letters or digits. */
   callIds?: 'nine-characters'
   /** Messages must not carry the name of their author. */

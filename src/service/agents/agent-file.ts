@@ -28,10 +28,11 @@ export type ExportedAgent = {
   tools: StoredTool[]
   tags: string[]
   prompt: string
-  /** The history of one conversation, up to the last position where no call waits for its result. */
-  messages: Message[]
+  /** The history of one conversation, up to `end`, the last position where no call waits for its result. Read in pages. */
+  messages: AsyncIterable<Message>
+  end: number
   contextStart: number
-  passages: Passage[]
+  passages: AsyncIterable<Passage>
 }
 
 const PAGE = 1_000
@@ -51,28 +52,27 @@ export async function exportAgent(
     store.messages.context(conversation.id),
   ])
   const { end, contextStart } = forkPoint(modelContext, conversation.contextStart)
-  const messages = await allMessages(conversation, end, context)
-  const passages = await allPassages(agent, context)
-  return { agent, blocks, tools, tags: tags.get(agent.id) ?? [], prompt, messages, contextStart, passages }
+  const messages = allMessages(conversation, end, context)
+  const passages = allPassages(agent, context)
+  return { agent, blocks, tools, tags: tags.get(agent.id) ?? [], prompt, messages, end, contextStart, passages }
 }
 
-async function allMessages({ id }: Conversation, end: number, context: ServiceContext): Promise<Message[]> {
-  const messages: Message[] = []
-  for (;;) {
-    const after = messages.at(-1)?.position ?? -1
+async function* allMessages({ id }: Conversation, end: number, context: ServiceContext): AsyncGenerator<Message> {
+  for (let after = -1; ; ) {
     const page = await listMessages(id, { limit: PAGE, take: 'oldest', after, before: end }, context)
-    messages.push(...page)
-    if (page.length < PAGE) return messages
+    yield* page
+    const last = page.at(-1)
+    if (!last) return
+    after = last.position
   }
 }
 
-async function allPassages(agent: Agent, context: ServiceContext): Promise<Passage[]> {
-  const passages: Passage[] = []
-  for (;;) {
-    const last = passages.at(-1)?.id
-    const page = await listPassages(agent, { limit: PAGE, order: 'asc', ...defined({ after: last }) }, context)
-    passages.push(...page)
-    if (page.length < PAGE) return passages
+async function* allPassages(agent: Agent, context: ServiceContext): AsyncGenerator<Passage> {
+  for (let last: Passage | undefined; ; ) {
+    const page = await listPassages(agent, { limit: PAGE, order: 'asc', ...defined({ after: last?.id }) }, context)
+    yield* page
+    last = page.at(-1)
+    if (!last) return
   }
 }
 
@@ -195,8 +195,9 @@ async function toolsToStore(
     tools.map(({ name }) => name),
     context,
   )
+  const byName = new Map(existing.map((tool) => [tool.name, tool]))
   return tools.filter(({ name }) => {
-    const known = existing.find((tool) => tool.name === name)
+    const known = byName.get(name)
     // A file cannot replace built-in tools or tools of MCP servers.
     return !known || (known.toolType === 'custom' && !known.mcp && sameTool === 'replace')
   })

@@ -1,5 +1,7 @@
 import type { Agent } from '../../core/agent.ts'
-import type { AgentId } from '../../core/id.ts'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
+import type { SecretBox } from '../../ports/secret-box.ts'
+import type { Store } from '../../ports/store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type Secrets = Record<string, string>
@@ -12,6 +14,18 @@ export const sealSecrets = (id: AgentId, secrets: Secrets, { secretKeys }: Servi
 export function withSecrets(agent: Agent, sealed: string | undefined): Agent {
   const { sealedSecrets: _, ...rest } = agent
   return sealed === undefined ? rest : { ...rest, sealedSecrets: sealed }
+}
+
+type SecretSource = { store: Pick<Store, 'agents'>; box: SecretBox }
+
+/** One secret, for a tool that acts for the agent. */
+export async function findSecret(
+  [organizationId, agentId, name]: [OrganizationId, AgentId, string],
+  { store, box }: SecretSource,
+): Promise<string | undefined> {
+  const agent = await store.agents.get(organizationId, agentId)
+  const text = agent?.sealedSecrets && box.open(agent.sealedSecrets, agentId)
+  return text ? (JSON.parse(text) as Secrets)[name] : undefined
 }
 
 /** With values for callers that may act as the agent; a key with scope `read` gets the names only. */

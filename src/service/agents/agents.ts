@@ -1,27 +1,52 @@
 import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { cleanText } from '../../core/block.ts'
 import { defined } from '../../core/defined.ts'
-import { type BlockId, parseId, type RunId } from '../../core/id.ts'
+import { type AgentId, type BlockId, parseId, type RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import { cancelRun } from '../runs/runs.ts'
 import { waitForRun } from '../runs/watch-run.ts'
 import type { ServiceContext } from '../service-context.ts'
+import { ambiguous, completedId, MAX_CANDIDATES } from '../short-id.ts'
 import { closeConversations } from '../workspaces/end-processes.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
-import { requireBlocks, requireModelHandle, requireUniqueLabels } from './create-agent.ts'
+import { refuseFaultySettings, requireBlocks, requireModelHandle, requireUniqueLabels } from './create-agent.ts'
 import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
-/** By id or by name. An agent of another organization is reported as not found. */
+/**
+ * By id, by name or by the beginning of an id. A name that several agents have is refused. An agent of another organization
+ * is reported as not found.
+ */
 export async function requireAgent(idOrName: string, context: ServiceContext): Promise<Agent> {
   const { agents } = context.deps.store
   const id = parseId('agent', idOrName)
-  const agent = id
-    ? await agents.get(context.organizationId, id)
-    : await agents.findByName(context.organizationId, idOrName)
+  const agent = id ? await agents.get(context.organizationId, id) : await findNamedAgent(idOrName, context)
   if (agent) return agent
   throw new Problem('not-found', `There is no agent "${idOrName}". \`holdfast agents\` lists them.`)
+}
+
+export const findAgent = (id: AgentId, { deps, organizationId }: ServiceContext): Promise<Agent | undefined> =>
+  deps.store.agents.get(organizationId, id)
+
+async function findNamedAgent(text: string, context: ServiceContext): Promise<Agent | undefined> {
+  const { agents } = context.deps.store
+  const [agent, ...more] = await agentsNamed(text, context)
+  if (agent && more.length > 0)
+    throw ambiguous(
+      text,
+      [agent, ...more].map(({ id, model }) => `${id} (${model})`),
+    )
+  if (agent) return agent
+  const id = await completedId('agent', text, context)
+  return id && agents.get(context.organizationId, id)
+}
+
+/** All agents with exactly this name, oldest first, as many as a message can list. */
+export async function agentsNamed(name: string, context: ServiceContext): Promise<Agent[]> {
+  if (name === '') return []
+  const page = { limit: MAX_CANDIDATES, order: 'asc' } as const
+  return (await context.deps.store.agents.search(context.organizationId, { name }, page)) ?? []
 }
 
 export const listAgents = (context: ServiceContext): Promise<Agent[]> =>
@@ -61,6 +86,19 @@ type UpdateAgentRequest = {
   secrets?: Secrets
 }
 
+type SessionChange = { [Key in 'whenBusy' | 'sessionExpiry']?: AgentSettings[Key] | null | undefined }
+
+/** Absent fields stay unchanged; null turns a setting off. */
+export const withSessionSettings =
+  (change: SessionChange) =>
+  ({ whenBusy, sessionExpiry, ...others }: AgentSettings): AgentSettings => ({
+    ...others,
+    ...defined({
+      whenBusy: change.whenBusy === undefined ? whenBusy : (change.whenBusy ?? undefined),
+      sessionExpiry: change.sessionExpiry === undefined ? sessionExpiry : (change.sessionExpiry ?? undefined),
+    }),
+  })
+
 /** Running turns keep their settings; the next turn uses the new ones. */
 export async function updateAgent(request: UpdateAgentRequest, context: ServiceContext): Promise<Agent> {
   const { agent, name, system, model, fallback, tools, tags, blockIds, settings, secrets } = request
@@ -86,6 +124,7 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
         updatedAt: now,
       }
       if (handle || chain) refuseRepeatedTargets(edited)
+      if (settings) refuseFaultySettings(edited.settings)
       return secrets ? withSecrets(edited, sealed) : edited
     },
     ...defined({ tags, blockIds: blocks ? blocks.map(({ id }) => id) : undefined }),

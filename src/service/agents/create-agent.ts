@@ -1,11 +1,13 @@
+import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { Agent, AgentSettings } from '../../core/agent.ts'
-import { BASE_TOOLS, DEMO_TOOLS, MEMORY_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
+import { BASE_TOOLS, DEMO_TOOLS, MEMORY_TOOLS, WEB_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
 import { type Block, cleanText } from '../../core/block.ts'
 import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
 import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
+import { faultIn } from '../../core/session-expiry.ts'
 import { isTargetHandle, parseTarget, SCRIPTED, type TargetHandle } from '../../core/target.ts'
 import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
@@ -53,6 +55,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const newBlocks = requestedBlocks(request, { isScripted }).map((block) => toBlock(block, context))
   const shared = await requireBlocks(request.blockIds ?? [], context)
   const blocks = requireUniqueLabels([...newBlocks, ...shared])
+  refuseFaultySettings(request.settings)
   const { tools, settings } = await chooseTools(request, { context, isScripted, hasMemory: blocks.length > 0 })
   const now = clock.now()
   const id = `agent-${randomness.uuid()}` as const
@@ -88,6 +91,14 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   return agent
 }
 
+/** For callers whose values no schema has checked. */
+export function refuseFaultySettings({ whenBusy, sessionExpiry }: AgentSettings = {}): void {
+  if (whenBusy !== undefined && !ADMISSION_POLICIES.includes(whenBusy))
+    throw new Problem('invalid', `whenBusy must be one of ${ADMISSION_POLICIES.join(', ')}, not "${whenBusy}".`)
+  const fault = sessionExpiry && faultIn(sessionExpiry)
+  if (fault) throw new Problem('invalid', `sessionExpiry: ${fault}`)
+}
+
 type ChosenTools = { tools: string[]; settings?: AgentSettings }
 
 async function chooseTools(
@@ -113,7 +124,7 @@ function defaultTools(
   { isScripted, hasMemory }: { isScripted: boolean; hasMemory: boolean },
 ): string[] {
   const isDefault = (name: string): boolean => {
-    if (WORKSPACE_TOOLS.includes(name)) return false
+    if (WORKSPACE_TOOLS.includes(name) || WEB_TOOLS.includes(name)) return false
     if (DEMO_TOOLS.includes(name)) return isScripted
     if (MEMORY_TOOLS.includes(name)) return hasMemory && (isScripted || BASE_TOOLS.includes(name))
     return true

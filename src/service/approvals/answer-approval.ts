@@ -3,8 +3,10 @@ import { defined } from '../../core/defined.ts'
 import type { Continuation, LoggedEvent, TurnEvent } from '../../core/event.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import type { Input } from '../../core/message.ts'
+import { withReasoning } from '../../core/model-settings.ts'
 import { Problem } from '../../core/problem.ts'
 import { type ProjectedEvent, project } from '../../core/projection.ts'
+import { patienceOf } from '../../core/recovery.ts'
 import { isSettled, type Run, type RunSettings } from '../../core/run.ts'
 import { foldTurn, type Turn } from '../../core/turn.ts'
 import type { NewRun } from '../../ports/store.ts'
@@ -18,7 +20,7 @@ type AnswerApprovalRequest = {
   /** Input for a repeated answer whose tools have run but whose run stopped before the model continued. */
   reminder?: Input[]
   /** How the continuing run differs from the one that waited. */
-  options?: Pick<SendOptions, 'streamTokens' | 'background' | 'maxSteps' | 'clientTools' | 'metadata' | 'callback'>
+  options?: Omit<SendOptions, 'policy' | 'onGuarded'>
 }
 
 /**
@@ -82,6 +84,7 @@ async function openContinuation(
       inputs: [...turn.pending, ...(followUps ?? [])],
       continues,
       at,
+      background: next.background,
       ...defined({ options }),
     })
     const opened = await deps.store.runs.continueAfterApproval({
@@ -119,14 +122,16 @@ async function answerAgain(
 
   const at = deps.clock.now()
   const emptySteering: ProjectedEvent = { event: { type: 'input-steered', v: 1, inputs: [] }, at, changes: [] }
+  const next = newContinuingRun(run, options, context)
   const opened = await deps.store.runs.open({
-    run: newContinuingRun(run, options, context),
+    run: next,
     entry: inputAcceptedEntry(turn, {
       inputs: followUps.length > 0 ? followUps : reminder,
       at,
+      background: next.background,
       ...defined({ options }),
     }),
-    policy: 'enqueue',
+    policy: 'queue',
     interruption: emptySteering,
     steering: emptySteering,
   })
@@ -148,14 +153,22 @@ type AcceptedInput = {
   inputs: Input[]
   continues?: Continuation
   at: number
+  /** Of the continuing run: the answer may be sent by a caller that waits, also if the turn began in the background. */
+  background: boolean
   options?: AnswerApprovalRequest['options']
 }
 
-function inputAcceptedEntry(turn: Turn, { inputs, continues, at, options }: AcceptedInput): ProjectedEvent {
-  const { streamTokens, maxSteps, clientTools } = options ?? {}
+function inputAcceptedEntry(turn: Turn, { inputs, continues, at, background, options }: AcceptedInput): ProjectedEvent {
+  const { streamTokens, maxSteps, clientTools, system, addendum, model, reasoning } = options ?? {}
+  const { patienceMs: _, ...former } = turn.settings
+  const { targets, modelSettings = {} } = former
   const settings: RunSettings = {
-    ...turn.settings,
-    ...defined({ streamTokens, maxSteps, clientTools }),
+    ...former,
+    ...defined({ patienceMs: patienceOf(background), streamTokens, maxSteps, clientTools, system, addendum }),
+    ...defined({
+      targets: model ? [model, ...targets.slice(1).filter((handle) => handle !== model)] : undefined,
+      modelSettings: reasoning ? withReasoning(modelSettings, reasoning) : undefined,
+    }),
   }
   const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings, ...defined({ continues }) }
   return { event, at, changes: [] }

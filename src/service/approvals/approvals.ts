@@ -43,7 +43,7 @@ export async function findAnsweredApproval(
   context: ServiceContext,
 ): Promise<RunId | undefined> {
   if (callIds.length === 0) return undefined
-  const page = { limit: RECENT_MESSAGES, take: 'newest' } as const
+  const page = { limit: RECENT_MESSAGES, take: 'newest', cleared: 'too' } as const
   const recent = await context.deps.store.messages.list(context.organizationId, conversationId, page)
   const wanted = new Set(callIds)
   const answered = recent.findLast(({ body }) => {

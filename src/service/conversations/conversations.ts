@@ -156,7 +156,7 @@ export async function forkConversation(
     ),
     nextPosition: end,
     contextStart,
-    ...defined({ lastMessageAt: last }),
+    ...defined({ listStart: source.listStart, lastMessageAt: last }),
   }
   if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')
     throw new Problem('not-found', `There is no conversation "${source.id}".`)

@@ -4,7 +4,7 @@ import type { Message } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { searchableText, searchTerms } from '../../core/search-terms.ts'
 import type { Embeddings } from '../../ports/embeddings.ts'
-import type { ListPage } from '../../ports/list-page.ts'
+import { type ListPage, PAGE_BYTES } from '../../ports/list-page.ts'
 import type { MessageSearchQuery, MessageWithAgent } from '../../ports/message-search-store.ts'
 import type { MessagePage, Store } from '../../ports/store.ts'
 import type { QueryEmbedding } from '../../ports/vector-store.ts'
@@ -63,8 +63,10 @@ export async function searchMessages(request: SearchMessagesRequest, context: Se
   // With search terms one batch is enough: every match has text, and copies of one message are few.
   const batches = searchTerms(text).length > 0 ? 1 : MAX_BATCHES
   const found = new Map<string, FoundMessage>()
-  for (let batch = 0; batch < batches && found.size < limit; batch++) {
-    const query = { ...range, text, roles: ROLES, limit: BATCH, skip: batch * BATCH }
+  let skip = 0
+  let size = 0
+  for (let batch = 0; batch < batches && found.size < limit && size < PAGE_BYTES; batch++) {
+    const query = { ...range, text, roles: ROLES, limit: BATCH, skip }
     const search = {
       organizationId,
       query,
@@ -77,9 +79,12 @@ export async function searchMessages(request: SearchMessagesRequest, context: Se
     const candidates = byMeaningOnly ? nearestFirst(answer.found) : answer.found
     for (const { item, ...rank } of candidates) {
       const text = searchableText(item.body)
+      size += text.length
       if (text !== '' && !found.has(item.id)) found.set(item.id, { message: item, text, ...rank })
     }
-    if (candidates.length < BATCH) break
+    // A batch of large messages ends early.
+    if (candidates.length === 0) break
+    skip += candidates.length
   }
   return [...found.values()].slice(0, limit)
 }

@@ -1,26 +1,28 @@
 import type { AdmissionPolicy } from '../../core/admission.ts'
-import { type Agent, chainOf } from '../../core/agent.ts'
+import { type Agent, type Conversation, chainOf } from '../../core/agent.ts'
 import { compactionSettingsOf } from '../../core/agent-compaction.ts'
 import { defined } from '../../core/defined.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input, InputPart } from '../../core/message.ts'
-import { type ModelSettings, modelSettingsOf } from '../../core/model-settings.ts'
+import { type Effort, modelSettingsOf, windowLimitOf } from '../../core/model-settings.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ProjectedEvent } from '../../core/projection.ts'
-import { BACKGROUND_WAIT_BUDGET_MS } from '../../core/recovery.ts'
+import { patienceOf } from '../../core/recovery.ts'
 import type { ClientTool, RunSettings } from '../../core/run.ts'
 import type { TargetHandle } from '../../core/target.ts'
 import { exitToolsOf, toolRulesOf } from '../../core/tool-rules.ts'
 import { foldTurn, isUndecided, openCalls } from '../../core/turn.ts'
 import type { CallbackRequest } from '../../ports/callback-store.ts'
 import type { NewRun, OpenedRun, RequestIdentity } from '../../ports/store.ts'
+import { findConversation } from '../conversations/conversations.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { withTurnQuota } from './turn-quota.ts'
 
 /** Options of one send. */
 export type SendOptions = {
+  /** What happens when the conversation is busy. Default: the setting of the agent, or `queue`. */
   policy?: AdmissionPolicy
   streamTokens?: boolean
   background?: boolean
@@ -32,13 +34,19 @@ export type SendOptions = {
   /** Text after the system prompt, for this run only. */
   addendum?: string
   clientTools?: ClientTool[]
-  /** The settings of the agent and the conversation. Absent: those of the agent. */
-  modelSettings?: ModelSettings
+  /** Turns reasoning on or off, or sets its effort, for this run only. */
+  reasoning?: 'on' | 'off' | Effort
   metadata?: Json
   callback?: CallbackRequest
 }
 
-type AddressedSend = SendOptions & { agent: Agent; conversationId: ConversationId; idempotencyKey?: string }
+type AddressedSend = SendOptions & {
+  agent: Agent
+  conversationId: ConversationId
+  /** The conversation, if it was read already: its settings win over those of the agent. */
+  conversation?: Pick<Conversation, 'details'>
+  idempotencyKey?: string
+}
 
 export type SendMessageRequest = AddressedSend & { content: InputPart[]; otid?: string }
 
@@ -50,8 +58,19 @@ type SendInputsRequest = AddressedSend & {
   request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry'>
 }
 
-/** `opened`: a new run. `steered`: the message joined the running one. `repeated`: the request was accepted before. */
-type SendResult = { type: 'opened' | 'steered' | 'repeated'; runId: RunId }
+/**
+ * `opened`: a new run. `steered`: the message joined the running one. `repeated`: the request was accepted before.
+ * `runId` carries the message. `request` is the id of this request, another one than `runId` if it was steered.
+ */
+export type SendResult = {
+  type: 'opened' | 'steered' | 'repeated'
+  runId: RunId
+  request: RunId
+  /** Of an opened run: it waits behind others. */
+  isQueued?: boolean
+  /** The run that this message cancelled. */
+  interrupted?: RunId
+}
 
 /** Accepts a message. When this resolves, the message is on disk and its run will end, even after a crash. */
 export const sendMessage = (
@@ -67,23 +86,25 @@ export async function sendInputs(request: SendInputsRequest, context: ServiceCon
   return sent
 }
 
-async function openRun(request: SendInputsRequest, context: ServiceContext): Promise<SendResult> {
+async function openRun(asked: SendInputsRequest, context: ServiceContext): Promise<SendResult> {
   const { engine, deps } = context
   if (!engine)
     throw new Problem(
       'home-owned',
       'Another process owns this home and runs its agents. Send the message to that process.',
     )
-  for (const { content } of request.inputs) requireContent(content)
+  for (const { content } of asked.inputs) requireContent(content)
+  const conversation = asked.conversation ?? (await findConversation(asked.conversationId, context))
+  const request = { ...asked, ...defined({ conversation }) }
 
   const run = newRun(request, context)
-  const entries = newEntries(request, context)
+  const entries = newEntries(request, run, context)
   const slot = engine.dispatcher.reserve()
   try {
     const opened = await deps.store.runs.open({
       ...entries,
       run,
-      policy: request.policy ?? 'enqueue',
+      policy: request.policy ?? request.agent.settings?.whenBusy ?? 'queue',
       ...defined({ claimFor: slot ? engine.workerId : undefined }),
     })
     if (opened.type === 'opened') {
@@ -103,11 +124,14 @@ async function toSendResult(
   context: ServiceContext,
 ): Promise<SendResult> {
   switch (opened.type) {
-    case 'opened':
-      return { type: 'opened', runId: opened.run.id }
+    case 'opened': {
+      const { id, status } = opened.run
+      const { interrupted } = opened
+      return { type: 'opened', runId: id, request: id, isQueued: status === 'created', ...defined({ interrupted }) }
+    }
     case 'steered':
     case 'repeated':
-      return { type: opened.type, runId: opened.runId }
+      return opened
     case 'key-conflict':
       throw new Problem(
         'conflict',
@@ -120,6 +144,8 @@ async function toSendResult(
       })
     case 'no-conversation':
       throw new Problem('not-found', `There is no conversation "${conversationId}".`)
+    case 'moved-on':
+      throw new Error(`a message was opened after a run that is not the newest of ${conversationId}`)
     case 'refused':
       throw await refusalProblem(opened, context)
   }
@@ -156,10 +182,12 @@ function newRun(
 
 function newEntries(
   request: SendInputsRequest,
+  run: NewRun,
   { deps, defaults }: ServiceContext,
 ): Record<'entry' | 'interruption' | 'steering', ProjectedEvent> {
-  const { agent, model, clientTools, system, addendum } = request
-  const compaction = compactionSettingsOf(agent)
+  const { agent, conversation, clientTools, system, addendum, reasoning } = request
+  const model = request.model ?? conversation?.details?.model
+  const compaction = compactionSettingsOf(agent, defaults.compactionThreshold)
   const exitTools = exitToolsOf(agent)
   const toolNames = new Set([...agent.tools, ...(clientTools ?? []).map(({ name }) => name)])
   // A rule for a tool that the agent does not have could never be satisfied.
@@ -174,16 +202,16 @@ function newEntries(
     streamTokens: request.streamTokens ?? true,
     onGuarded: request.onGuarded ?? 'ask',
     approvalTtlMs: defaults.approvalTtlMs,
-    // Longer retries for background runs: a caller that holds its connection open gives up at 60 s.
     ...defined({
-      patienceMs: request.background ? BACKGROUND_WAIT_BUDGET_MS : undefined,
+      patienceMs: patienceOf(request.background ?? false),
       clientTools: clientTools && clientTools.length > 0 ? clientTools : undefined,
       system,
       addendum,
       exitTools: exitTools.length > 0 ? exitTools : undefined,
       toolRules: toolRules.length > 0 ? toolRules : undefined,
       compaction,
-      modelSettings: request.modelSettings ?? modelSettingsOf(agent),
+      modelSettings: modelSettingsOf(agent, conversation, reasoning),
+      windowLimit: windowLimitOf(agent, conversation),
     }),
   }
   const at = deps.clock.now()
@@ -191,7 +219,12 @@ function newEntries(
   return {
     entry: entry({ type: 'input-accepted', v: 1, inputs, settings }),
     interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
-    steering: entry({ type: 'input-steered', v: 1, inputs }),
+    steering: entry({
+      type: 'input-steered',
+      v: 1,
+      inputs,
+      otherwise: { runId: run.id, background: run.background, metadata: run.metadata, settings },
+    }),
   }
 }
 

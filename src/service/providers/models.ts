@@ -1,13 +1,15 @@
 import { type Agent, chainOf } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import type { Failure } from '../../core/failure.ts'
+import type { ModelNote } from '../../core/model-note.ts'
 import type { Price } from '../../core/price.ts'
-import { type ModelNotes, parseTarget, SCRIPTED, type Target } from '../../core/target.ts'
+import { parseTarget, SCRIPTED, type Target } from '../../core/target.ts'
 import type { CredentialChoice } from '../../ports/credentials.ts'
 import type { ListedModel } from '../../ports/provider-directory.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { ServiceContext } from '../service-context.ts'
-import { keyAdvice, type ListedProvider, listProviders, NO_KEY, requireProvider } from './providers.ts'
+import { listModelNotes } from './model-notes.ts'
+import { type ListedProvider, listProviders, NO_KEY, requireProvider } from './providers.ts'
 
 type ListModelsRequest = { provider?: string; signal: AbortSignal }
 
@@ -19,8 +21,8 @@ export type KnownModel = {
   window?: { tokens: number; from: WindowSource }
   maxOutput?: number
   price?: Price
-  /** Learned from a failure: it accepts no images in tool results. */
-  textOnlyResults?: true
+  /** Learned from failures. */
+  notes: ModelNote[]
   usedBy: string[]
   /** False: an agent uses it, but the provider's list does not contain it. */
   isListed: boolean
@@ -43,7 +45,7 @@ export async function listModels(
   const [providers, agents, notes] = await Promise.all([
     listProviders(context),
     listAgents(context),
-    context.deps.store.modelNotes.list(context.organizationId),
+    listModelNotes(context),
   ])
   const known: ModelUsage = { agents, notes, context }
   const queried = providers.filter((one) => (wanted ? one.name === provider : isWorthAsking(one)))
@@ -58,7 +60,7 @@ export async function listModels(
 /** A provider without its key cannot list models; a local server may run without any configuration. */
 const isWorthAsking = ({ state, needsKey }: ListedProvider): boolean => state !== 'not-configured' || !needsKey
 
-type ModelUsage = { agents: Agent[]; notes: (Target & { notes: ModelNotes })[]; context: ServiceContext }
+type ModelUsage = { agents: Agent[]; notes: ModelNote[]; context: ServiceContext }
 
 async function readProviderModels(
   provider: ListedProvider,
@@ -76,8 +78,8 @@ async function readProviderModels(
     ...unlisted.map(({ model }) => knownModel(name, { model }, { ...known, isListed: false })),
   ].sort((one, other) => other.usedBy.length - one.usedBy.length || (one.handle < other.handle ? -1 : 1))
   if (!answer.failure) return { provider: name, models }
-  const advice =
-    answer.failure === NO_KEY ? keyAdvice(provider) : context.deps.models.find(name)?.adviceFor?.(answer.failure.kind)
+  const client = context.deps.models.find(name)
+  const advice = answer.failure === NO_KEY ? client?.endpoint?.keyAdvice : client?.adviceFor?.(answer.failure.kind)
   return { provider: name, failure: answer.failure, ...defined({ advice: advice || undefined }), models }
 }
 
@@ -111,20 +113,23 @@ function knownModel(provider: string, listed: ListedModel, known: ModelUsage & {
   const { agents, notes, context, isListed } = known
   const handle = `${provider}/${model}`
   const facts = context.directory.factsOf({ provider, model })
-  const learned = notes.find((note) => note.provider === provider && note.model === model)?.notes ?? {}
-  const window: KnownModel['window'] = learned.window
-    ? { tokens: learned.window, from: 'learned' }
-    : facts.window !== undefined
-      ? { tokens: facts.window, from: facts.windowFrom ?? 'table' }
-      : listed.window === undefined
-        ? undefined
-        : { tokens: listed.window, from: 'stated' }
+  const learned = notes.filter((note) => note.provider === provider && note.model === model)
+  const learnedWindow = learned.find(({ kind }) => kind === 'window')?.value
+  const window: KnownModel['window'] =
+    typeof learnedWindow === 'number'
+      ? { tokens: learnedWindow, from: 'learned' }
+      : facts.window !== undefined
+        ? { tokens: facts.window, from: facts.windowFrom ?? 'table' }
+        : listed.window === undefined
+          ? undefined
+          : { tokens: listed.window, from: 'stated' }
   const maxOutput = facts.maxOutput ?? listed.maxOutput
   const price = listed.price ?? context.directory.priceOf({ provider, model })
   const usedBy = agents.filter((agent) => chainOf(agent, context.defaults.fallback).some((one) => one === handle))
   return {
     handle,
-    ...defined({ window, maxOutput, price, textOnlyResults: learned.textOnlyResults ? (true as const) : undefined }),
+    ...defined({ window, maxOutput, price }),
+    notes: learned,
     usedBy: usedBy.map(({ name }) => name),
     isListed,
   }

@@ -161,10 +161,8 @@ function unknownProvider(name: string, context: DirectoryContext): Problem {
   )
 }
 
-/** How to configure the key of a provider. */
-export const keyAdvice = ({ name, keyVariables }: Pick<ProviderEntry, 'name' | 'keyVariables'>): string =>
-  keyVariables.length > 0
-    ? `Set ${keyVariables.join(' or ')}, or run \`holdfast auth add ${name}\`.`
-    : `Run \`holdfast auth add ${name} --device\`.`
+/** How to set the key of a provider; empty for one that needs none. */
+export const keyAdvice = ({ name }: Pick<ProviderEntry, 'name'>, { deps }: ServiceContext): string =>
+  deps.models.find(name)?.endpoint?.keyAdvice ?? ''
 
 export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'the API key is missing, so no request was sent' }

@@ -11,7 +11,7 @@ import type { ModelProvider, ModelRequest } from '../../ports/model.ts'
 import { listAgents } from '../agents/agents.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { credentialRefusal, targetsInUse } from './models.ts'
-import { keyAdvice, NO_KEY, requireProvider } from './providers.ts'
+import { NO_KEY, requireProvider } from './providers.ts'
 
 type TestProviderRequest = { provider: string; model?: string; signal: AbortSignal }
 
@@ -45,11 +45,11 @@ export async function testProvider(
   const startedAt = clock.monotonic()
   const choice = await credentials.choose(provider, { setAside: [], at: clock.now(), signal })
   const grant = choice.type === 'granted' ? choice.grant : undefined
-  const keyless = choice.type === 'none' && entry !== SCRIPTED && entry.needsKey ? entry : undefined
+  const keyless = choice.type === 'none' && entry !== SCRIPTED && entry.needsKey
   const refusal = keyless ? NO_KEY : credentialRefusal(choice, provider)
   const chosen = model ?? (refusal ? undefined : await modelToTest(provider, { grant, signal }, context))
   const outcome = refusal
-    ? failedOutcome(refusal, client, keyless && keyAdvice(keyless))
+    ? failedOutcome(refusal, client, keyless ? client.endpoint?.keyAdvice : undefined)
     : await sendTestRequest(chosen, { client, provider, grant, signal })
   const baseUrl = grant?.baseUrl ?? client.endpoint?.baseUrl
   return {

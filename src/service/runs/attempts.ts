@@ -1,4 +1,3 @@
-import { summaryTargets } from '../../core/compaction.ts'
 import type { Cooldown } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
 import type { LoggedEvent, Usage } from '../../core/event.ts'
@@ -6,6 +5,7 @@ import type { Failure } from '../../core/failure.ts'
 import { costOf } from '../../core/price.ts'
 import type { RunSettings } from '../../core/run.ts'
 import { parseTarget } from '../../core/target.ts'
+import { targetsOf } from '../../core/turn.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { readRunLabels } from './run-labels.ts'
 import { showRun } from './runs.ts'
@@ -59,14 +59,15 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, context: S
       const cost = usageAndCost(target, usage, context)
       return { at, target, purpose: 'answer', outcome: 'answered', ...cost, ...defined({ settingsLeftOut }) }
     }
-    case 'context-compacted': {
-      const target = summaryTargets(settings)[event.target] ?? ''
+    case 'context-compacted':
+    case 'summary-extended': {
+      const target = targetsOf(settings, 'summary')[event.target] ?? ''
       return { at, target, purpose: 'summary', outcome: 'answered', ...usageAndCost(target, event.usage, context) }
     }
     case 'attempt-failed': {
-      const { purpose = 'answer', failure, remedy, waitMs, nextTarget, cooldown } = event
+      const { purpose = 'answer', failure, remedy, waitMs, nextTarget, cooldown, settingsLeftOut } = event
       const { status, code, requestId, advice } = failure
-      const targets = purpose === 'summary' ? summaryTargets(settings) : settings.targets
+      const targets = targetsOf(settings, purpose)
       const target = targets[event.target] ?? ''
       const next = nextTarget === undefined ? undefined : targets[nextTarget]
       return {
@@ -79,7 +80,7 @@ function attemptOf({ at, event }: LoggedEvent, settings: RunSettings, context: S
         remedy,
         providerResponse: defined({ status, code, requestId }),
         mayHaveCost: failure.mayHaveBeenAccepted === true && !event.usage,
-        ...defined({ advice: advice || undefined, cooldown, waitMs, nextTarget: next }),
+        ...defined({ advice: advice || undefined, cooldown, waitMs, nextTarget: next, settingsLeftOut }),
         ...(event.usage ? usageAndCost(target, event.usage, context) : undefined),
       }
     }

@@ -76,7 +76,11 @@ async function isSafeRepair(
   const isRevived = !isSettled(row) && phaseOf(row) !== phaseOf(run)
   const hasSpoken = own.length > 0 || run.continues !== undefined
   if (!isRevived || !hasSpoken) return true
-  const [newest] = await messages.list(run.organizationId, run.conversationId, { limit: 1, take: 'newest' })
+  const [newest] = await messages.list(run.organizationId, run.conversationId, {
+    limit: 1,
+    take: 'newest',
+    cleared: 'too',
+  })
   return newest === undefined || newest.runId === run.id || newest.runId === run.continues
 }
 
@@ -105,6 +109,7 @@ async function findFreePositions(
       limit: PAGE,
       after: expected - 1,
       take: 'oldest',
+      cleared: 'too',
     })
     for (const { position } of page) {
       for (; expected < position && free.length < 2; expected++) free.push(expected)

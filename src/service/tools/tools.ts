@@ -2,6 +2,7 @@ import { builtinToolType } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import { parseId, type ToolId, uuidFrom } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { checkSchema, SchemaFault } from '../../core/json-schema/schema-document.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import { parsePythonSource, parseTypescriptName } from '../../core/tool-source.ts'
@@ -46,9 +47,11 @@ export async function findToolsByName(names: readonly string[], context: Service
   const { tools, store } = context.deps
   const unknown = names.filter((name) => !tools.find(name))
   const stored = unknown.length > 0 ? await store.tools.named(context.organizationId, unknown) : []
+  const byName = new Map(stored.map((tool) => [tool.name, tool]))
   return names.flatMap((name) => {
     const own = tools.find(name)
-    return own ? [builtinTool(own, context)] : stored.filter((tool) => tool.name === name)
+    const found = own ? builtinTool(own, context) : byName.get(name)
+    return found ? [found] : []
   })
 }
 
@@ -57,7 +60,8 @@ export async function findKnownToolNames(names: readonly string[], context: Serv
   const { tools, store } = context.deps
   const unknown = names.filter((name) => !tools.find(name))
   const stored = unknown.length > 0 ? await store.tools.named(context.organizationId, unknown) : []
-  return names.filter((name) => tools.find(name) || stored.some((tool) => tool.name === name))
+  const found = new Set(stored.map((tool) => tool.name))
+  return names.filter((name) => tools.find(name) || found.has(name))
 }
 
 export async function createTool(input: NewTool, context: ServiceContext): Promise<StoredTool> {
@@ -212,8 +216,18 @@ function describeTool({
   const parameters = argsSchema ?? asJsonObject(jsonSchema?.parameters) ?? fromSource?.parameters
   if (!parameters)
     throw new Problem('invalid', `The parameters of ${name} cannot be read from its source. Give a json_schema.`)
+  refuseBadSchema(parameters, argsSchema ? 'args_json_schema' : 'json_schema.parameters')
   const words = description ?? (typeof jsonSchema?.description === 'string' ? jsonSchema.description : undefined)
   return { name, description: words ?? fromSource?.description ?? '', parameters }
+}
+
+function refuseBadSchema(schema: JsonObject, field: string): void {
+  try {
+    checkSchema(schema)
+  } catch (fault) {
+    if (!(fault instanceof SchemaFault)) throw fault
+    throw new Problem('invalid', `${field} cannot be used: ${fault.message}. Change it, or leave that part out.`)
+  }
 }
 
 const asJsonObject = (value: unknown): JsonObject | undefined =>

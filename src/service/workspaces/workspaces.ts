@@ -128,7 +128,7 @@ const KIND_OF_FAULT: Record<WorkspaceFault, ProblemKind> = {
 }
 
 /** Converts errors of workspaces to problems for the caller. */
-async function withWorkspaceProblems<T>(work: Promise<T>): Promise<T> {
+export async function withWorkspaceProblems<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (fault) {

@@ -38,6 +38,9 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
     db.deleteFrom('steered_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
   statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('steers').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
     db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
   statement<AgentParameter>()((db, p) =>

@@ -28,7 +28,7 @@ export async function searchAgents(
   return readPage(page, {
     find: (id) => db.get(POSITIONS[sortBy], { organization: organizationId, id }),
     read: (direction, bounds) =>
-      db.all(LISTS[sortBy][direction], {
+      db.page(LISTS[sortBy][direction], {
         ...bounds,
         ...tagValues(filter.tags, filter.allTags ? 'all' : 'any'),
         organization: organizationId,

@@ -50,12 +50,6 @@ export function agentStore(database: Database): AgentStore {
         return row && agentOf(row)
       }),
 
-    findByName: (organizationId, name) =>
-      read(async (db) => {
-        const row = await db.get(byName, { organization: organizationId, name })
-        return row && agentOf(row)
-      }),
-
     list: (organizationId, { limit, before }) =>
       read(async (db) => {
         const rows = await db.all(page, { organization: organizationId, limit, ...beforeOf(before) })
@@ -131,16 +125,6 @@ const update = updateById('agents', AGENT_COLUMNS)
 const byId = rowById('agents')
 
 /** The oldest agent with the name wins, so that a newer one does not take the name over. */
-const byName = statement<{ organization: OrganizationId; name: string }>()((db, p) =>
-  db
-    .selectFrom('agents')
-    .selectAll()
-    .where('organization_id', '=', p('organization'))
-    .where('name', '=', p('name'))
-    .orderBy('number')
-    .limit(1),
-)
-
 const page = statement<{ organization: OrganizationId; isFirst: number; before: AgentId; limit: number }>()((db, p) =>
   db
     .selectFrom('agents')

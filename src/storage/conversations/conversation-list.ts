@@ -25,7 +25,7 @@ export async function searchConversations(
   return readPage(page, {
     find: (id) => db.get(POSITIONS[sortBy], { organization: organizationId, id }),
     read: (direction, bounds) =>
-      db.all(LISTS[sortBy][direction], {
+      db.page(LISTS[sortBy][direction], {
         ...bounds,
         organization: organizationId,
         agent: filter.agentId ?? '',

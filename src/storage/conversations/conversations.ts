@@ -110,6 +110,10 @@ export async function moveContext(db: Executor, id: ConversationId, contextStart
   await db.run(setContextStart, { id, start: contextStart })
 }
 
+export async function clearList(db: Executor, id: ConversationId, listStart: number): Promise<void> {
+  await db.run(setListStart, { id, start: listStart })
+}
+
 const insert = insertInto('conversations', CONVERSATION_COLUMNS)
 
 const update = updateById('conversations', [
@@ -185,6 +189,13 @@ const ofAgent = statement<{ organization: OrganizationId; agent: AgentId }>()((d
     .where('organization_id', '=', p('organization'))
     .where('deleted_at', 'is', null)
     .orderBy('number', 'desc'),
+)
+
+const setListStart = statement<{ id: ConversationId; start: number }>()((db, p) =>
+  db
+    .updateTable('conversations')
+    .set({ list_start: p('start') })
+    .where('id', '=', p('id')),
 )
 
 const setContextStart = statement<{ id: ConversationId; start: number }>()((db, p) =>

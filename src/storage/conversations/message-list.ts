@@ -4,6 +4,7 @@ import type { ListPage } from '../../ports/list-page.ts'
 import type { MessageWithAgent } from '../../ports/message-search-store.ts'
 import { type Executor, type Parameter, type Statement, statement } from '../database/statement.ts'
 import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
+import { isNotCleared } from './messages.ts'
 
 type MessageListPage = ListPage & { conversationId?: ConversationId }
 
@@ -24,7 +25,7 @@ export async function listMessages(
   const isUp = (order === 'asc') !== isReversed
   const values = { ...scopeValues, newer: newer ?? '', older: older ?? '', limit }
   const list = listStatement({ scope, newer: newer !== undefined, older: older !== undefined, isUp })
-  const found = messagesWithAgentOf(await db.rows(list, values))
+  const found = messagesWithAgentOf(await db.pageRows(list, values))
   return isReversed ? found.reverse() : found
 }
 
@@ -57,6 +58,7 @@ export const inScope = <V extends ScopeValues>(
   and ${TABLES[table]}.conversation_id in (select conversations.id from conversations
     where conversations.organization_id = ${p('organization')} and conversations.deleted_at is null
     ${CONVERSATIONS[scope](p)})
+  and ${isNotCleared(table)}
   ${scope === 'conversation' ? sql`` : withoutCopies(TABLES[table])}`
 
 const cursorIn = (scope: Scope) =>

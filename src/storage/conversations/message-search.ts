@@ -32,7 +32,7 @@ const MAX_UNINDEXED_ROWS = 1_000
 export async function searchInMessages(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
   const { terms, limit } = search
   if (terms.length === 0)
-    return messagesWithAgentOf(await db.rows(STATEMENTS.newest[scopeOf(search)], searchValuesOf(search)))
+    return messagesWithAgentOf(await db.pageRows(STATEMENTS.newest[scopeOf(search)], searchValuesOf(search)))
   // In this order: a message indexed between the two is found twice, and never missed.
   const recent = await searchUnindexed(db, search)
   const indexed = await searchIndexed(db, search, 'whole')
@@ -53,7 +53,7 @@ async function searchIndexed(
     sqlite: sqliteQuery(search, as),
     postgres: postgresQuery(search.terms, as),
   }
-  return messagesWithAgentOf(await db.rows(STATEMENTS.indexed[scopeOf(search)], values))
+  return messagesWithAgentOf(await db.pageRows(STATEMENTS.indexed[scopeOf(search)], values))
 }
 
 function sqliteQuery({ terms, organizationId, agentId, conversationId }: MessageSearch, as: 'whole' | 'beginning') {
@@ -85,7 +85,7 @@ async function searchUnindexed(db: Executor, search: MessageSearch): Promise<Mes
       MAX_SPELLINGS,
     ),
   }
-  const rows = messagesWithAgentOf(await db.rows(STATEMENTS.unindexed[scopeOf(search)], values))
+  const rows = messagesWithAgentOf(await db.pageRows(STATEMENTS.unindexed[scopeOf(search)], values))
   const hits = rows.flatMap((message) => {
     // The query matches the whole JSON body; keep only matches in the message text.
     const text = searchableText(message.body).toLowerCase()

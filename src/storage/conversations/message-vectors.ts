@@ -22,7 +22,7 @@ export function messageVectors({ read, write }: Database, { soon }: Pick<Clock, 
   return {
     waiting: (after, limit) =>
       read(async (db) => {
-        const rows = await db.all(waitingAfter, { after, limit })
+        const rows = await db.page(waitingAfter, { after, limit })
         return rows.map(({ body, ...row }) => ({ ...row, text: searchableText(JSON.parse(body) as MessageBody) }))
       }),
 

@@ -20,17 +20,18 @@ export function messageStore({ read }: Database): MessageStore {
     context: (conversationId) =>
       read(async (db) => messagesOf(await db.rows(inContext, { conversation: conversationId }))),
 
-    list: (organizationId, conversationId, { limit, after, before, take }) =>
+    list: (organizationId, conversationId, { limit, after, before, take, cleared }) =>
       read(async (db) => {
         const values = {
           organization: organizationId,
           conversation: conversationId,
           after: after ?? -1,
           before: before ?? LAST_POSITION,
+          all: cleared === 'too' ? 1 : 0,
           limit,
         }
-        if (take === 'oldest') return messagesOf(await db.rows(oldestFirst, values))
-        return messagesOf((await db.rows(newestFirst, values)).reverse())
+        if (take === 'oldest') return messagesOf(await db.pageRows(oldestFirst, values))
+        return messagesOf((await db.pageRows(newestFirst, values)).reverse())
       }),
 
     ofRun: (runId) => read(async (db) => messagesOf(await db.rows(ofRun, { run: runId }))),
@@ -95,11 +96,16 @@ const inContext = statement<{ conversation: ConversationId }>()((db, p) =>
     .orderBy('position'),
 )
 
+/** A reset clears the messages before it from lists and search. */
+export const isNotCleared = (table: 'messages' | 'message_index') => sql<SqlBool>`${sql.table(table)}.position >=
+  coalesce((select list_start from conversations where conversations.id = ${sql.table(table)}.conversation_id), 0)`
+
 type Range = {
   organization: OrganizationId
   conversation: ConversationId
   after: number
   before: number
+  all: number
   limit: number
 }
 
@@ -111,6 +117,7 @@ const inRange = (order: 'asc' | 'desc') =>
       .where('conversation_id', '=', p('conversation'))
       .where('position', '>', p('after'))
       .where('position', '<', p('before'))
+      .where(sql<SqlBool>`(cast(${p('all')} as integer) = 1 or ${isNotCleared('messages')})`)
       .where('organization_id', '=', p('organization'))
       .orderBy('position', order)
       .limit(p('limit')),

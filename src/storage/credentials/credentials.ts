@@ -20,6 +20,7 @@ import {
   reseal,
   sealedPage,
 } from './credential-statements.ts'
+import { forgetNotesOf } from './model-notes.ts'
 
 export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'now'>): CredentialStore {
   return {
@@ -48,8 +49,10 @@ export function credentialStore({ read, write }: Database, clock: Pick<Clock, 'n
         key: id,
         async work(db) {
           const removed = await db.run(remove, { organization: organizationId, id })
-          if (removed > 0) await clearCooldown(db, organizationId, { scope: 'credential', key: id })
-          return removed > 0
+          if (removed === 0) return false
+          await clearCooldown(db, organizationId, { scope: 'credential', key: id })
+          await forgetNotesOf(db, organizationId, id)
+          return true
         },
         findCommitted: () => undefined,
       }),

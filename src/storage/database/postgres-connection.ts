@@ -5,6 +5,7 @@ import type { Value } from '../rows/row-mapping.ts'
 import type { Transact } from './database.ts'
 import { POSTGRES } from './dialect.ts'
 import { faultOf, isRetryable, storageError, toStorageError } from './faults.ts'
+import { queryPage } from './postgres-page.ts'
 import type { Executor, Statement, Values } from './statement.ts'
 
 /** Query timeout after which the connection counts as lost. */
@@ -147,26 +148,23 @@ const withoutNul = (value: Value): Value => (typeof value === 'string' ? cleanTe
 
 /** Prepared statements: the server parses each one once per connection, named by its slot. */
 export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
-  async function query<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
+  function queryOf<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
     const { sql, bind } = statement.compileFor(POSTGRES)
-    return client.query({ name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(withoutNul) })
+    return { name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(withoutNul) }
   }
+  const query = async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
+    client.query(queryOf(statement, values))
   return {
     get: async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
       (await query(statement, values)).rows[0] as Row | undefined,
     all: async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
       (await query(statement, values)).rows as Row[],
-    async rows(statement, values) {
-      const { sql, bind } = statement.compileFor(POSTGRES)
-      const name = `holdfast_${statement.slot}`
-      const { rows } = await client.query<Value[]>({
-        name,
-        text: sql,
-        values: bind(values).map(withoutNul),
-        rowMode: 'array',
-      })
-      return rows
-    },
+    rows: async (statement, values) =>
+      (await client.query<Value[]>({ ...queryOf(statement, values), rowMode: 'array' })).rows,
+    page: <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
+      queryPage<Row>(client, queryOf(statement, values)),
+    pageRows: <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
+      queryPage<Value[]>(client, { ...queryOf(statement, values), rowMode: 'array' }),
     run: async (statement, values) => (await query(statement, values)).rowCount ?? 0,
   }
 }

@@ -4,6 +4,7 @@ import type { Value } from '../rows/row-mapping.ts'
 import type { Transact, Work } from './database.ts'
 import { SQLITE } from './dialect.ts'
 import { toStorageError } from './faults.ts'
+import { upToPageBytes } from './page-bytes.ts'
 import type { Awaitable, Compiled, Executor, Statement, Values } from './statement.ts'
 
 export type SqliteConnection = {
@@ -93,6 +94,8 @@ export function readCommitted(writer: SqliteConnection, reader: SqliteConnection
     get: (query, values) => run((db) => db.get(query, values)),
     all: (query, values) => run((db) => db.all(query, values)),
     rows: (query, values) => run((db) => db.rows(query, values)),
+    page: (query, values) => run((db) => db.page(query, values)),
+    pageRows: (query, values) => run((db) => db.pageRows(query, values)),
     // The reader is read-only and refuses writes.
     run: (query, values) => reader.exclusively((db) => db.run(query, values)),
   }
@@ -131,6 +134,15 @@ function sqliteExecutor(database: DatabaseSync): Executor {
       // Each statement is always read in the same mode, so this is not reset.
       statement.setReturnArrays(true)
       return statement.all(...compiled.bind(values)) as unknown as Value[][]
+    },
+    page<V extends Values, Row>(query: Statement<V, Row>, values: V) {
+      const { compiled, statement } = prepare(query)
+      return upToPageBytes(statement.iterate(...compiled.bind(values)) as Iterable<Row>)
+    },
+    pageRows(query, values) {
+      const { compiled, statement } = prepare(query)
+      statement.setReturnArrays(true)
+      return upToPageBytes(statement.iterate(...compiled.bind(values)) as unknown as Iterable<Value[]>)
     },
     run(query, values) {
       const { compiled, statement } = prepare(query)

@@ -26,6 +26,9 @@ export type Executor = {
   all<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Row[]>
   /** Rows as arrays, in column order: half the cost of objects, for long reads. */
   rows<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Value[][]>
+  /** Like `all` and `rows`, up to PAGE_BYTES: a page of large rows ends early, after at least one row. */
+  page<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Row[]>
+  pageRows<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<Value[][]>
   /** Returns the number of rows changed. */
   run<V extends Values, Row>(statement: Statement<V, Row>, values: V): Awaitable<number>
 }

@@ -42,7 +42,7 @@ export function blockStore({ read, write }: Database): BlockStore {
         readPage(page, {
           find: (id) => db.get(byId.plain, idOf(organizationId, id as BlockId)),
           read: (direction, bounds) =>
-            db.all(LISTS[direction], {
+            db.page(LISTS[direction], {
               ...bounds,
               ...tagValues(filter.tags, filter.allTags ? 'all' : 'any'),
               organization: organizationId,

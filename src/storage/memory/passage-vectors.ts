@@ -3,7 +3,7 @@ import type { AgentId, OrganizationId } from '../../core/id.ts'
 import type { Passage, PassageQuery } from '../../core/passage.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { PassageVectors } from '../../ports/passage-store.ts'
-import type { NewVector } from '../../ports/vector-store.ts'
+import { EMBEDDED_CHARACTERS, type NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passages-in-range.ts'
@@ -13,7 +13,7 @@ export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 
   const yieldToOthers = () => new Promise<void>(soon)
 
   return {
-    waiting: (after, limit) => read((db) => db.all(waitingAfter, { after, limit })),
+    waiting: (after, limit) => read((db) => db.page(waitingAfter, { after, limit })),
 
     keep: (vectors) => saveVectors(vectors, keepVector, write),
 
@@ -56,7 +56,8 @@ async function nearest(
 const waitingAfter = statement<{ after: number; limit: number }>()((db, p) =>
   db
     .selectFrom('passages')
-    .select(['number', 'organization_id as organizationId', 'agent_id as agentId', 'content as text'])
+    .select(['number', 'organization_id as organizationId', 'agent_id as agentId'])
+    .select(sql<string>`substr(content, 1, ${sql.lit(EMBEDDED_CHARACTERS)})`.as('text'))
     .where('number', '>', p('after'))
     .where(sql<SqlBool>`not exists (select 1 from passage_vectors where passage_number = passages.number)`)
     .orderBy('number')

@@ -33,7 +33,7 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
         const owner = { organization: organizationId, agent: agentId }
         return readPage(page, {
           find: (id) => db.get(byId, { ...owner, id: id as PassageId }),
-          read: (direction, bounds) => db.all(LISTS[direction], { ...bounds, ...owner, text: likePattern(page.text) }),
+          read: (direction, bounds) => db.page(LISTS[direction], { ...bounds, ...owner, text: likePattern(page.text) }),
           objectOf: PASSAGE.objectOf,
         })
       }),
@@ -44,10 +44,10 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
         const values = { organization: organizationId, agent: agentId ?? '', ...rangeOf(query) }
         const { newest, matching, containing: plain } = SEARCHES[agentId === undefined ? 'all agents' : 'one agent']
         // A query without words returns the newest passages.
-        if (terms.length === 0) return (await db.all(newest, values)).map(PASSAGE.objectOf)
+        if (terms.length === 0) return (await db.page(newest, values)).map(PASSAGE.objectOf)
         const words = searchWords(query.text)
         const wordValues = { ...values, sqlite: matchAnyOf(words), postgres: words.join(' | ') }
-        const byWords = words.length === 0 ? [] : (await db.all(matching, wordValues)).map(PASSAGE.objectOf)
+        const byWords = words.length === 0 ? [] : (await db.page(matching, wordValues)).map(PASSAGE.objectOf)
         const unspaced = terms.filter(isUnspaced).slice(0, MAX_UNSPACED_TERMS)
         if (unspaced.length === 0) return byWords
         // The index splits words at spaces; text in scripts without spaces is matched as a substring.
@@ -56,7 +56,7 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
           unspaced.map((term) => `%${term.plain}%`),
           MAX_UNSPACED_TERMS,
         )
-        const bySigns = (await db.all(plain, { ...values, ...signs })).map(PASSAGE.objectOf)
+        const bySigns = (await db.page(plain, { ...values, ...signs })).map(PASSAGE.objectOf)
         return fuseRankings([bySigns, byWords], ({ id }) => id)
           .slice(0, query.limit)
           .map(({ item }) => item)

@@ -1,4 +1,7 @@
 import { first } from './001-first.ts'
+import { lateOriginals } from './002-late-originals.ts'
+import { modelNotesWithAge } from './003-model-notes.ts'
+import { sessions } from './004-sessions.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -10,4 +13,7 @@ export type Track = 'store' | 'chunks'
  * name: 'block-color', digest: '…', up: () => ['alter table blocks add column color text'] }`.
  * test/storage/migrations.test.ts prints its digest.
  */
-export const MIGRATIONS: Record<Track, readonly Migration[]> = { store: [first], chunks: [firstOfChunks] }
+export const MIGRATIONS: Record<Track, readonly Migration[]> = {
+  store: [first, lateOriginals, modelNotesWithAge, sessions],
+  chunks: [firstOfChunks],
+}

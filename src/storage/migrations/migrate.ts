@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ClientBase } from 'pg'
+import { makeFilePrivate } from '../../disk/private-file.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { POSTGRES, SQLITE } from '../database/dialect.ts'
 import { storageError } from '../database/faults.ts'
@@ -87,6 +88,7 @@ function backUpBefore(database: DatabaseSync, file: string, migration: Migration
   const copy = `${file}.before-${String(migration.number).padStart(3, '0')}`
   const unfinished = `${copy}.unfinished`
   rmSync(unfinished, { force: true })
+  makeFilePrivate(unfinished)
   database.prepare('vacuum into ?').run(unfinished)
   renameSync(unfinished, copy)
 }

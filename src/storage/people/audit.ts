@@ -25,7 +25,7 @@ export function auditLog({ read, write }: Database): AuditLog {
       read((db) =>
         readPage(page, {
           find: (id) => db.get(byId.plain, { organization: organizationId, id: id as AuditId }),
-          read: (direction, bounds) => db.all(LISTS[direction], { ...bounds, organization: organizationId }),
+          read: (direction, bounds) => db.page(LISTS[direction], { ...bounds, organization: organizationId }),
           objectOf: AUDIT_ENTRY.objectOf,
         }),
       ),

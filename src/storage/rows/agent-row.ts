@@ -15,7 +15,10 @@ const FIELDS = rowMapper<Omit<Agent, 'settings'>>()({
 })
 
 /** Settings that queries filter by have columns; the rest is JSON. */
-const QUERIED = rowMapper<Pick<AgentSettings, 'description'>>()({ description: 'description' })
+const QUERIED = rowMapper<Pick<AgentSettings, 'description' | 'sessionExpiry'>>()({
+  description: 'description',
+  sessionExpiry: { json: 'session_expiry' },
+})
 
 export type AgentRow = RowOf<typeof FIELDS> & RowOf<typeof QUERIED> & { settings: string | null }
 
@@ -28,7 +31,7 @@ export function agentRowOf(agent: Agent): AgentRow {
 
 export function agentOf(row: AgentRow): Agent {
   const agent: Agent = FIELDS.objectOf(row)
-  if (row.description === null && row.settings === null) return agent
+  if (row.description === null && row.session_expiry === null && row.settings === null) return agent
   const rest: AgentSettings = row.settings === null ? {} : JSON.parse(row.settings)
   agent.settings = { ...rest, ...QUERIED.objectOf(row) }
   return agent

@@ -9,6 +9,7 @@ const FIELDS = rowMapper<Omit<Conversation, 'details'>>()({
   createdAt: 'created_at',
   lastMessageAt: 'last_message_at',
   contextStart: 'context_start',
+  listStart: 'list_start',
   nextPosition: 'next_position',
   archivedAt: 'archived_at',
   updatedAt: 'updated_at',

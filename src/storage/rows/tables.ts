@@ -16,6 +16,7 @@ import type { BlockRow } from './block-row.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import type { CooldownRow, CredentialRow } from './credential-row.ts'
 import type { McpServerRow } from './mcp-server-row.ts'
+import type { ModelNoteRow } from './model-note-row.ts'
 import type { ApiKeyRow, AuditRow, OrganizationRow, UserRow } from './people-rows.ts'
 import type { RunRow } from './run-row.ts'
 import type { SearchTables } from './search-tables.ts'
@@ -28,6 +29,7 @@ export type Tables = SearchTables & {
   conversations: ConversationsTable
   runs: RunsTable
   steered_requests: SteeredRequestsTable
+  steers: SteersTable
   run_otids: RunOtidsTable
   run_requests: RunRequestsTable
   steps: StepsTable
@@ -72,13 +74,21 @@ type RunsTable = WithDefaults<RunRow, 'number' | 'waiting' | 'deaths' | 'chunk_b
   callback_reach: AddressTrust | null
   callback_due_at: number | null
   callback_tries: Generated<number>
-  /** 0 for a run that continues after an approval, 1 for any other; 0 is claimed first. */
+  /** 0 for a run that must go next (it continues after an approval, interrupts, or was steered), 1 for any other. */
   queue_rank: number
   idempotency_key: string | null
   request_digest: string | null
 }
 
-/** Idempotency keys of requests that steered a run and so have no run row. */
+/** Requests that joined the run `run_id`. Their ids are those of the runs they get if it does not read them. */
+type SteersTable = {
+  id: RunId
+  organization_id: OrganizationId
+  conversation_id: ConversationId
+  run_id: RunId
+}
+
+/** Idempotency keys of requests that steered a run and so have no run row; `run_id` is the id of the request. */
 type SteeredRequestsTable = {
   organization_id: OrganizationId
   conversation_id: ConversationId
@@ -87,7 +97,7 @@ type SteeredRequestsTable = {
   run_id: RunId
 }
 
-/** Client-supplied input ids: each belongs to one run of its conversation. */
+/** Client-supplied input ids: each belongs to one request of its conversation, which opened or joined a run. */
 type RunOtidsTable = {
   conversation_id: ConversationId
   otid: string
@@ -104,6 +114,8 @@ type RunRequestsTable = {
   fingerprint: string
   /** 1 once the whole response was sent. */
   answered: number
+  /** 1 if a retry opened the run and its original has not been seen. */
+  awaits_original: number
   created_at: number
 }
 
@@ -141,7 +153,7 @@ type WorkersTable = { id: WorkerId; expires_at: number }
 
 type CredentialsTable = Numbered & CredentialRow & { refreshing_until: number | null }
 
-type ModelNotesTable = { organization_id: OrganizationId; provider: string; model: string; notes: string }
+type ModelNotesTable = ModelNoteRow & { organization_id: OrganizationId }
 
 /** The label is repeated here so that a unique index rejects a duplicate on the same agent. */
 type AgentBlocksTable = { agent_id: AgentId; block_id: BlockId; label: string; position: number }

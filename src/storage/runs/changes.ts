@@ -3,16 +3,17 @@ import { DEFAULT_ORGANIZATION, type RunId } from '../../core/id.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { ProjectedEvent, RunChange } from '../../core/projection.ts'
 import type { RunStatus, StopReason } from '../../core/run.ts'
-import { moveContext } from '../conversations/conversations.ts'
+import { clearList, moveContext } from '../conversations/conversations.ts'
 import { insertMessages } from '../conversations/messages.ts'
 import { clearCooldown, setCooldown } from '../credentials/cooldowns.ts'
 import { noteModel } from '../credentials/model-notes.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { applyToolWrite } from '../memory/tool-writes.ts'
 import type { ChangedRun } from '../rows/run-row.ts'
+import { openMovedRun } from './insert-run.ts'
 import { insertStep } from './steps.ts'
 
-/** Provider keys belong to the server, so a cooldown found by one organization applies to all. */
+/** Provider keys belong to the server, so what one organization learns about them applies to all. */
 const PROVIDER_KEY_OWNER = DEFAULT_ORGANIZATION
 
 /** Writes the rows that follow from events, in the transaction of the events. */
@@ -35,6 +36,12 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
         case 'move-context':
           await moveContext(db, run.conversation_id, change.contextStart)
           break
+        case 'clear-list':
+          await clearList(db, run.conversation_id, change.listStart)
+          break
+        case 'open-run':
+          await openMovedRun(db, run, change)
+          break
         case 'set-cooldown':
           await setCooldown(db, PROVIDER_KEY_OWNER, change.cooldown)
           break
@@ -42,7 +49,7 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           await clearCooldown(db, PROVIDER_KEY_OWNER, change)
           break
         case 'note-model':
-          await noteModel(db, run.organization_id, change)
+          await noteModel(db, PROVIDER_KEY_OWNER, change.note)
           break
         case 'carry-out':
           await applyToolWrite(db, run, change)

@@ -5,7 +5,6 @@ import type { ProjectedEvent } from '../../core/projection.ts'
 import type { RunPhase } from '../../core/run.ts'
 import type { Append, AppendResult, EventLog } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
-import { insertInto } from '../database/row-statements.ts'
 import {
   type Executor,
   listParameters,
@@ -17,6 +16,7 @@ import {
 import { CHANGED_RUN_COLUMNS, type ChangedRun, numberOfRun } from '../rows/run-row.ts'
 import type { Tables } from '../rows/tables.ts'
 import { writeChanges } from './changes.ts'
+import { insertEvents } from './event-rows.ts'
 import { newRunCache, type RunCache } from './run-cache.ts'
 
 export function eventLog({ read, write }: Database): EventLog {
@@ -78,20 +78,7 @@ export async function writeEntries(
   run: ChangedRun,
   { entries, from, commitId }: { entries: readonly ProjectedEvent[]; from: number; commitId: string },
 ): Promise<LoggedEvent[]> {
-  const news: LoggedEvent[] = []
-  for (const { event, at } of entries) {
-    const seq = from + news.length
-    await db.run(insert, {
-      run_number: run.number,
-      seq,
-      organization_id: run.organization_id,
-      at,
-      type: event.type,
-      body: JSON.stringify(event),
-      commit_id: commitId,
-    })
-    news.push({ seq, at, event })
-  }
+  const news = await insertEvents(db, run, { entries, from, commitId })
   await writeChanges(db, run, entries)
   return news
 }
@@ -179,8 +166,6 @@ const takeAsGuest = statement<GuestTake>()((db, p) =>
     .where(PHASE, 'in', listParameters(p, 'phase', PHASES))
     .returning([...CHANGED_RUN_COLUMNS, 'next_seq']),
 )
-
-const insert = insertInto('events', ['run_number', 'seq', 'organization_id', 'at', 'type', 'body', 'commit_id'])
 
 const firstEvent = statement<{ run: RunId }>()((db, p) =>
   db

@@ -1,17 +1,17 @@
 import { sql } from 'kysely'
 import { decideAdmission, type Occupancy } from '../../core/admission.ts'
 import { defined } from '../../core/defined.ts'
-import type { ConversationId, RunId, WorkerId } from '../../core/id.ts'
+import type { ConversationId, RunId } from '../../core/id.ts'
 import type { ProjectedEvent } from '../../core/projection.ts'
 import type { Run } from '../../core/run.ts'
 import type { ContinueRun, NewRun, OpenedRun, OpenRun } from '../../ports/store.ts'
 import { takeOpeningLock } from '../conversations/conversations.ts'
-import { insertInto, parametersOf } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
-import type { NewRow } from '../rows/tables.ts'
-import { appendEvents, lockRun, writeEntries } from './events.ts'
+import { appendEvents, lockRun } from './events.ts'
+import { insertRun } from './insert-run.ts'
 import { findEarlierRequest, saveRequest } from './run-requests.ts'
+import { carrierOf, countSteers, findSteer, findSteerByKey, saveSteer } from './steers.ts'
 
 /** Decides and opens in one transaction, so that two senders cannot both be first. */
 export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
@@ -20,16 +20,21 @@ export async function openRun(db: Executor, open: OpenRun): Promise<OpenedRun> {
   if (conversation?.agent_id !== run.agentId) return { type: 'no-conversation' }
 
   const earlier = await findByKey(db, run)
-  if (earlier)
-    return earlier.request_digest === run.idempotency?.digest
-      ? { type: 'repeated', runId: earlier.id }
-      : { type: 'key-conflict', runId: earlier.id }
+  if (earlier) {
+    const runId = await carrierOf(db, earlier.id)
+    if (earlier.request_digest !== run.idempotency?.digest) return { type: 'key-conflict', runId }
+    return { type: 'repeated', runId, request: earlier.id }
+  }
   const recognized = await findEarlierRequest(db, run)
   if (recognized) return recognized
 
+  const { onlyAfter } = open
+  if (onlyAfter && (await db.get(newestOf, { conversation: run.conversationId }))?.id !== onlyAfter)
+    return { type: 'moved-on' }
+
   // Repeats if the running run ended meanwhile; each round reads the new state.
   for (;;) {
-    const occupancy = await readOccupancy(db, run)
+    const occupancy = await readOccupancy(db, open)
     if (!occupancy) return { type: 'no-conversation' }
     const opened = await applyAdmission(db, open, { occupancy, admission: decideAdmission(policy, occupancy) })
     if (opened) return opened
@@ -43,14 +48,16 @@ export async function continueRun(db: Executor, request: ContinueRun): Promise<R
   if (earlier) return earlier
   const answered = await appendEvents(db, answer)
   if (answered.type === 'refused') return undefined
-  return insertRun(db, run, { entry, queueRank: 0, ...defined({ claimFor: claimFor || undefined }) })
+  return openNew(db, run, { entry, rank: 'next', ...defined({ claimFor: claimFor || undefined }) })
 }
 
 /** The result of a commit of unknown outcome. Taking the lock first waits until it is decided. */
 export async function findOpenedRun(db: Executor, { run }: OpenRun): Promise<OpenedRun | undefined> {
   await takeOpeningLockOf(db, run)
   const found = await db.get(byIdAnywhere, { id: run.id })
-  return found && { type: 'opened', run: runOf(found) }
+  if (found) return { type: 'opened', run: runOf(found) }
+  const steer = await findSteer(db, run.id)
+  return steer && { type: 'steered', runId: steer.run_id, request: run.id }
 }
 
 export async function findContinuedRun(db: Executor, { answer, run }: ContinueRun): Promise<Run | undefined> {
@@ -72,17 +79,20 @@ async function applyAdmission(
     }
     case 'steer-into': {
       if (!(await appendAsGuest(db, open, { runId: admission.running, entry: open.steering }))) return undefined
-      await keepSteeredKey(db, run, admission.running)
-      return { type: 'steered', runId: admission.running }
+      await saveSteer(db, run, admission.running)
+      await saveRequest(db, run)
+      return { type: 'steered', runId: admission.running, request: run.id }
     }
     case 'interrupt-then-open': {
       if (!(await appendAsGuest(db, open, { runId: admission.running, entry: open.interruption }))) return undefined
-      return { type: 'opened', run: await insertRun(db, run, { entry, queueRank: 1 }), interrupted: admission.running }
+      return { type: 'opened', run: await openNew(db, run, { entry, rank: 'next' }), interrupted: admission.running }
     }
     case 'open': {
       const isFree = !occupancy.running && !occupancy.waiting && occupancy.queued === 0
       const claim = claimFor && isFree ? { claimFor } : {}
-      return { type: 'opened', run: await insertRun(db, run, { entry, queueRank: 1, ...claim }) }
+      // A steer that finds no turn to join also goes next.
+      const rank = open.policy === 'interrupt' || open.policy === 'steer' ? 'next' : 'last'
+      return { type: 'opened', run: await openNew(db, run, { entry, rank, ...claim }) }
     }
   }
 }
@@ -101,36 +111,10 @@ async function appendAsGuest(
   return appended.type === 'appended'
 }
 
-async function insertRun(
-  db: Executor,
-  run: NewRun,
-  { entry, queueRank, claimFor }: { entry: ProjectedEvent; queueRank: number; claimFor?: WorkerId },
-): Promise<Run> {
-  const row = await db.get(insert, {
-    id: run.id,
-    organization_id: run.organizationId,
-    agent_id: run.agentId,
-    conversation_id: run.conversationId,
-    status: claimFor ? 'running' : 'created',
-    background: run.background ? 1 : 0,
-    metadata: JSON.stringify(run.metadata),
-    created_at: run.createdAt,
-    started_at: claimFor ? entry.at : null,
-    fence: claimFor ? 1 : 0,
-    lease_owner: claimFor ?? null,
-    // The accepted input is event 1 and is written with the run.
-    next_seq: 2,
-    continues: run.continues ?? null,
-    queue_rank: queueRank,
-    idempotency_key: run.idempotency?.key ?? null,
-    request_digest: run.idempotency?.digest ?? null,
-    callback_url: run.callback?.url ?? null,
-    callback_reach: run.callback?.trust ?? null,
-    callback_due_at: run.callback ? run.createdAt : null,
-  })
-  await writeEntries(db, row!, { entries: [entry], from: 1, commitId: run.id })
+async function openNew(db: Executor, run: NewRun, options: Parameters<typeof insertRun>[2]): Promise<Run> {
+  const row = await insertRun(db, run, options)
   await saveRequest(db, run)
-  return runOf(row!)
+  return runOf(row)
 }
 
 const takeOpeningLockOf = (db: Executor, { organizationId, conversationId }: NewRun) =>
@@ -139,56 +123,23 @@ const takeOpeningLockOf = (db: Executor, { organizationId, conversationId }: New
 async function findByKey(db: Executor, { conversationId, idempotency }: NewRun) {
   if (!idempotency) return undefined
   const values = { conversation: conversationId, key: idempotency.key }
-  return (await db.get(runByKey, values)) ?? (await db.get(steeredByKey, values))
+  return (await db.get(runByKey, values)) ?? (await findSteerByKey(db, values))
 }
 
 /** Undefined: the conversation was deleted while this transaction waited for the opening lock. */
-async function readOccupancy(db: Executor, { conversationId }: NewRun): Promise<Occupancy | undefined> {
+async function readOccupancy(
+  db: Executor,
+  { run: { conversationId }, policy }: OpenRun,
+): Promise<Occupancy | undefined> {
   const active = await db.get(activeOf, { conversation: conversationId })
   const queue = await db.get(queueOf, { conversation: conversationId })
   if (Number(queue?.deleted ?? 0) > 0) return undefined
   const queued = Number(queue?.count ?? 0)
   if (!active) return { queued }
-  return active.waiting === 1 ? { waiting: active.id, queued } : { running: active.id, queued }
+  if (active.waiting === 1) return { waiting: active.id, queued }
+  const steered = policy === 'steer' ? await countSteers(db, active.id) : undefined
+  return { running: active.id, queued, ...defined({ steered }) }
 }
-
-/** A steered request opens no run that could store its key. */
-async function keepSteeredKey(db: Executor, run: NewRun, steered: Run['id']): Promise<void> {
-  if (!run.idempotency) return
-  await db.run(insertSteered, {
-    organization_id: run.organizationId,
-    conversation_id: run.conversationId,
-    idempotency_key: run.idempotency.key,
-    request_digest: run.idempotency.digest,
-    run_id: steered,
-  })
-}
-
-const INSERTED = [
-  'id',
-  'organization_id',
-  'agent_id',
-  'conversation_id',
-  'status',
-  'background',
-  'metadata',
-  'created_at',
-  'started_at',
-  'fence',
-  'lease_owner',
-  'next_seq',
-  'continues',
-  'queue_rank',
-  'idempotency_key',
-  'request_digest',
-  'callback_url',
-  'callback_reach',
-  'callback_due_at',
-] as const
-
-const insert = statement<Pick<NewRow<'runs'>, (typeof INSERTED)[number]>>()((db, p) =>
-  db.insertInto('runs').values(parametersOf(p, INSERTED)).returning(RUN_COLUMNS),
-)
 
 export const byIdAnywhere = statement<{ id: RunId }>()((db, p) =>
   db.selectFrom('runs').select(RUN_COLUMNS).where('id', '=', p('id')),
@@ -202,22 +153,6 @@ const runByKey = statement<{ conversation: ConversationId; key: string }>()((db,
     .where('idempotency_key', '=', p('key')),
 )
 
-const steeredByKey = statement<{ conversation: ConversationId; key: string }>()((db, p) =>
-  db
-    .selectFrom('steered_requests')
-    .select(['run_id as id', 'request_digest'])
-    .where('conversation_id', '=', p('conversation'))
-    .where('idempotency_key', '=', p('key')),
-)
-
-const insertSteered = insertInto('steered_requests', [
-  'organization_id',
-  'conversation_id',
-  'idempotency_key',
-  'request_digest',
-  'run_id',
-])
-
 /** Must match the condition of the partial index, or SQLite would not use it. */
 const activeOf = statement<{ conversation: ConversationId }>()((db, p) =>
   db
@@ -225,6 +160,15 @@ const activeOf = statement<{ conversation: ConversationId }>()((db, p) =>
     .select(['id', 'waiting'])
     .where('conversation_id', '=', p('conversation'))
     .where(sql<boolean>`(status = 'running' or waiting = 1)`),
+)
+
+const newestOf = statement<{ conversation: ConversationId }>()((db, p) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('conversation_id', '=', p('conversation'))
+    .orderBy('number', 'desc')
+    .limit(sql.lit(1)),
 )
 
 const queueOf = statement<{ conversation: ConversationId }>()((db, p) =>

@@ -37,7 +37,7 @@ export async function listRuns(
 ): Promise<Run[]> {
   const { agentId, conversationId, statuses, waiting, background, stopReason } = filter
   const smallIndex = smallIndexFor(filter)
-  const rows = await db.all(
+  const rows = await db.page(
     cachedStatement(runLists, { ...filter, [`few ${smallIndex}`]: true }, page, () =>
       runStatement(filter, smallIndex, page),
     ),
@@ -69,7 +69,7 @@ export async function listSteps(
   { organizationId, filter }: { organizationId: OrganizationId; filter: StepFilter },
   page: RunPage,
 ): Promise<StoredStep[]> {
-  const rows = await db.all(
+  const rows = await db.page(
     cachedStatement(stepLists, filter, page, () => stepStatement(filter, page)),
     {
       organization: organizationId,

@@ -1,16 +1,16 @@
 import { sql } from 'kysely'
-import { defined } from '../../core/defined.ts'
 import type { OrganizationId, RunId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OpenedRun, RunStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
-import { type Executor, statement } from '../database/statement.ts'
+import { statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 import { runClaims } from './run-claims.ts'
 import { countActiveRuns } from './run-counts.ts'
 import { byIdAnywhere, continueRun, findContinuedRun, findOpenedRun, openRun } from './run-intake.ts'
 import { listRuns, listSteps } from './run-lists.ts'
 import { findRunByOtid, markAnswered } from './run-requests.ts'
+import { usageOfConversation } from './run-usage.ts'
 import { rateStep, readStep, readSteps } from './steps.ts'
 
 export function runStore(database: Database, clock: Clock): RunStore {
@@ -24,8 +24,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
         key: open.run.conversationId,
         work: (db) => openRun(db, open),
         announce: true,
-        // Steering opens no run that could be found, and must not be repeated if its outcome is unknown.
-        ...defined({ findCommitted: open.policy === 'steer' ? undefined : (db: Executor) => findOpenedRun(db, open) }),
+        findCommitted: (db) => findOpenedRun(db, open),
       }),
 
     continueAfterApproval: (request) =>
@@ -69,6 +68,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
     getStep: (organizationId, id) => read((db) => readStep(db, organizationId, id)),
 
     steps: (runId) => read((db) => readSteps(db, runId)),
+    usageOf: (organizationId, conversationId) => read((db) => usageOfConversation(db, organizationId, conversationId)),
 
     rateStep: (organizationId, id, rating) =>
       write({ key: id, work: (db) => rateStep(db, { organizationId, id }, rating) }),

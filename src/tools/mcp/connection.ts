@@ -1,4 +1,5 @@
 import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/sdk/types.js'
+import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
 import type { JsonObject } from '../../core/json.ts'
 import type { SafeFetch } from '../../ports/safe-fetch.ts'
 import { type CallFault, classifyCallError, errorDetail } from './call-fault.ts'
@@ -38,6 +39,14 @@ const CLOSE_TIMEOUT_MS = 1_000
 /** Deadlines are the caller's signals; the library's own timeout must not fire first. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
+/**
+ * Requests here do not ask the library to validate a result. Its default would compile schemas of strangers into code,
+ * and its other one matches their patterns without a bound.
+ */
+const NO_VALIDATOR: jsonSchemaValidator = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+}
+
 /** Rejects if the server cannot be reached, does not speak the protocol, or `signal` aborts first. */
 export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSignal): Promise<McpConnection> {
   const sdk = await loadSdk()
@@ -57,8 +66,7 @@ export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSign
   const transport = newTransport(endpoint, { sdk, fetch: watched.fetch })
   const client = new sdk.Client(
     { name: 'holdfast', version: '1' },
-    // Not used by our requests; the library's default would compile untrusted schemas into code.
-    { capabilities: {}, jsonSchemaValidator: new sdk.CfWorkerJsonSchemaValidator() },
+    { capabilities: {}, jsonSchemaValidator: NO_VALIDATOR },
   )
   client.onclose = () => {
     session.isOpen = false

@@ -1,18 +1,11 @@
 async function load() {
-  const [
-    { Client },
-    { StreamableHTTPClientTransport },
-    { SSEClientTransport, SseError },
-    { CfWorkerJsonSchemaValidator },
-    types,
-  ] = await Promise.all([
+  const [{ Client }, { StreamableHTTPClientTransport }, { SSEClientTransport, SseError }, types] = await Promise.all([
     import('@modelcontextprotocol/sdk/client/index.js'),
     import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
     import('@modelcontextprotocol/sdk/client/sse.js'),
-    import('@modelcontextprotocol/sdk/validation/cfworker-provider.js'),
     import('@modelcontextprotocol/sdk/types.js'),
   ])
-  return { Client, StreamableHTTPClientTransport, SSEClientTransport, SseError, CfWorkerJsonSchemaValidator, ...types }
+  return { Client, StreamableHTTPClientTransport, SSEClientTransport, SseError, ...types }
 }
 
 export type Sdk = Awaited<ReturnType<typeof load>>

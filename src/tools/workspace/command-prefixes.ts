@@ -1,3 +1,4 @@
+import { OverBudget, type WorkBudget } from '../../core/work-budget.ts'
 import type { Command } from './shell-commands.ts'
 import { PATTERN, UNKNOWN, type Word } from './shell-words.ts'
 
@@ -63,11 +64,15 @@ const PREFIXES: Record<string, Prefix> = {
 /** The command that runs in the end; `unknown` if it cannot be read. */
 type Unwrapped = { type: 'command'; command: Command } | { type: 'script'; text: string } | { type: 'unknown' }
 
+/** Real commands have three; each copies the words after it. */
+const MAX_PREFIXES = 30
+
 /** Removes prefixes such as sudo or env from a command. */
-export function unwrap(command: Command): Unwrapped {
+export function unwrap(command: Command, budget: WorkBudget): Unwrapped {
   let words = command.words
-  // Each round removes a word.
-  for (;;) {
+  for (let rounds = 0; ; rounds++) {
+    if (rounds > MAX_PREFIXES) throw new OverBudget('too many prefixes')
+    budget.spend(words.length)
     const name = nameOf(words[0])
     if (words.length === 0) return { type: 'command', command: { ...command, words } }
     if (name === undefined) return { type: 'unknown' }

@@ -253,6 +253,8 @@ const MAX_SQL_CHARACTERS = 20_000
 
 function isSqlLoss(text: string): boolean {
   if (text.length > MAX_SQL_CHARACTERS) return true
+  // A comment that is never closed: each search for its end would read on to the end of the text.
+  if (text.lastIndexOf('/*') > text.lastIndexOf('*/')) return true
   const statements = text.replaceAll(SQL_COMMENTS_AND_TEXTS, ' ').split(';')
   return statements.some((sql) => SQL_DROPS.test(sql) || (SQL_EMPTIES.test(sql) && !/\bwhere\b/i.test(sql)))
 }

@@ -1,3 +1,4 @@
+import { newWorkBudget, OverBudget, type WorkBudget } from '../../core/work-budget.ts'
 import { nameOf, unwrap } from './command-prefixes.ts'
 import { DESTRUCTION, isDevice, newProgramCall } from './destruction-table.ts'
 import { type Command, parseScript, type Redirection } from './shell-commands.ts'
@@ -9,41 +10,64 @@ import { UNKNOWN, type Word } from './shell-words.ts'
  * are written out.
  */
 export function findDestruction(commandLine: string): string | undefined {
-  return checkScript(commandLine, 0)
+  try {
+    return checkScript(commandLine, { depth: 0, budget: newWorkBudget(MAX_STEPS), beside: [] })
+  } catch (error) {
+    if (error instanceof OverBudget) return TOO_COMPLICATED
+    throw error
+  }
 }
 
-/** `bash -c 'bash -c …'` */
+/** `bash -c 'bash -c …'`, `find -exec find -exec …` */
 const MAX_NESTING = 8
+/** A command line of 100 KB takes 400,000 steps, some 0.05 s. */
+const MAX_STEPS = 10_000_000
+const STEPS_PER_CHARACTER = 4
+const STEPS_PER_WORD = 20
 
 /** Why every command needs approval where there is no sandbox. */
 export const NO_SANDBOX = 'it runs without a sandbox'
 
 export const UNREADABLE = 'the command line cannot be parsed'
 const CANNOT_BE_READ = 'it runs something that is known only at run time'
+const TOO_COMPLICATED = 'it is too complicated to be judged'
 
-function checkScript(text: string, depth: number): string | undefined {
-  if (depth > MAX_NESTING) return CANNOT_BE_READ
+type Reading = { depth: number; budget: WorkBudget; beside: readonly Command[] }
+
+const deeper = ({ depth, budget, beside }: Reading): Reading => ({ depth: depth + 1, budget, beside })
+
+function checkScript(text: string, { depth, budget }: Reading): string | undefined {
+  if (depth > MAX_NESTING) return TOO_COMPLICATED
+  budget.spend(text.length * STEPS_PER_CHARACTER)
   const script = parseScript(text)
   if (script.type === 'unreadable') return UNREADABLE
   if (script.functions.some(({ startsItself }) => startsItself))
     return 'it defines a function that starts itself endlessly (a fork bomb)'
-  return firstDefined(script.commands, (command) => checkCommand(command, script.commands, depth))
+  const reading = { depth, budget, beside: script.commands }
+  return firstDefined(script.commands, (command) => {
+    // A program that is fed may be judged by all that the script writes.
+    if (command.isFed) budget.spend(text.length)
+    return checkCommand(command, reading)
+  })
 }
 
-function checkCommand(outer: Command, beside: readonly Command[], depth: number): string | undefined {
+function checkCommand(outer: Command, reading: Reading): string | undefined {
+  const { depth, budget, beside } = reading
+  if (depth > MAX_NESTING) return TOO_COMPLICATED
+  budget.spend((1 + outer.words.length) * STEPS_PER_WORD)
   const overDevice = firstDefined(outer.redirections, writesOverDevice)
   if (overDevice) return overDevice
-  const unwrapped = unwrap(outer)
+  const unwrapped = unwrap(outer, budget)
   if (unwrapped.type === 'unknown') return CANNOT_BE_READ
-  if (unwrapped.type === 'script') return checkScript(unwrapped.text, depth + 1)
+  if (unwrapped.type === 'script') return checkScript(unwrapped.text, deeper(reading))
   const { command } = unwrapped
   const name = nameOf(command.words[0])
   if (name === undefined) return undefined
-  const hidden = SCRIPT_RUNNERS.find(({ names }) => names.includes(name))?.read(command)
+  const hidden = SCRIPT_RUNNERS.find(({ names }) => names.includes(name))?.read(command, budget)
   if (hidden?.type === 'unknown') return CANNOT_BE_READ
-  const inside = firstDefined(hidden?.scripts ?? [], (text) => checkScript(text, depth + 1))
+  const inside = firstDefined(hidden?.scripts ?? [], (text) => checkScript(text, deeper(reading)))
   if (inside) return inside
-  const inCommands = firstDefined(hidden?.commands ?? [], (one) => checkCommand(one, beside, depth + 1))
+  const inCommands = firstDefined(hidden?.commands ?? [], (one) => checkCommand(one, deeper(reading)))
   if (inCommands) return inCommands
   const call = newProgramCall(name, command, beside)
   return DESTRUCTION.find(({ names, when }) => isNamed(name, names) && (!when || when(call)))?.why
@@ -66,14 +90,20 @@ const UNKNOWN_SCRIPTS: NestedScripts = { type: 'unknown' }
 
 const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'fish', 'rbash']
 
-const SCRIPT_RUNNERS: { names: readonly string[]; read(command: Command): NestedScripts }[] = [
+const SCRIPT_RUNNERS: { names: readonly string[]; read(command: Command, budget: WorkBudget): NestedScripts }[] = [
   { names: SHELLS, read: scriptsOfShell },
   { names: ['eval'], read: ({ words }) => joinScript(words.slice(1)) },
   { names: ['trap'], read: ({ words }) => joinScript(words.slice(1, 2)) },
   { names: ['source', '.'], read: (command) => scriptsOfSource(command) },
   { names: ['su', 'runuser', 'script'], read: ({ words }) => afterOption(words, ['-c', '--command']) },
-  { names: ['find'], read: ({ words }) => scriptsOfExec(words, ['-exec', '-execdir', '-ok', '-okdir']) },
-  { names: ['fd', 'fdfind'], read: ({ words }) => scriptsOfExec(words, ['-x', '-X', '--exec', '--exec-batch']) },
+  {
+    names: ['find'],
+    read: ({ words }, budget) => scriptsOfExec(words, { options: ['-exec', '-execdir', '-ok', '-okdir'], budget }),
+  },
+  {
+    names: ['fd', 'fdfind'],
+    read: ({ words }, budget) => scriptsOfExec(words, { options: ['-x', '-X', '--exec', '--exec-batch'], budget }),
+  },
   { names: ['coproc'], read: () => UNKNOWN_SCRIPTS },
 ]
 
@@ -95,7 +125,7 @@ function scriptsOfShell(command: Command): NestedScripts {
     const word = words[index]!
     if (word.isProcess || word.isOpen) return word.isProcess || takesText ? UNKNOWN_SCRIPTS : NO_SCRIPTS
     if (/^[-+][oO]$/.test(word.text) || /^--(rcfile|init-file)$/.test(word.text)) index += 1
-    else if (/^-[a-z]*c[a-z]*$/i.test(word.text) && !word.text.startsWith('--')) takesText = true
+    else if (/^-[a-z]+$/i.test(word.text) && /c/i.test(word.text)) takesText = true
     else if (word.text === '-' || word.text === '-s' || word.text === '/dev/stdin') break
     else if (!/^[-+]./.test(word.text)) return takesText ? joinScript([word]) : NO_SCRIPTS
   }
@@ -120,10 +150,14 @@ function scriptsOfSource({ words, isFed }: Command): NestedScripts {
 }
 
 /** Commands that run for each file found; the file replaces `{}` or is appended. */
-function scriptsOfExec(words: readonly Word[], options: readonly string[]): NestedScripts {
+function scriptsOfExec(
+  words: readonly Word[],
+  { options, budget }: { options: readonly string[]; budget: WorkBudget },
+): NestedScripts {
   const commands: Command[] = []
   for (const [index, { text }] of words.entries()) {
     if (!options.includes(text)) continue
+    budget.spend((words.length - index) * STEPS_PER_WORD)
     const rest = words.slice(index + 1)
     const end = rest.findIndex((word) => word.text === ';' || word.text === '+')
     const own = (end < 0 ? rest : rest.slice(0, end)).map((word) => (word.text.includes('{}') ? FOUND : word))

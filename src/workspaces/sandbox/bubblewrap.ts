@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { WorkspaceError, type WorkspaceQuota } from '../../ports/workspaces.ts'
+import type { WorkspaceQuota } from '../../ports/workspaces.ts'
+import type { ShownFolder } from './covered-folders.ts'
 
 /** Paths inside the sandbox. */
 export const SANDBOX_PATHS = {
@@ -8,6 +9,8 @@ export const SANDBOX_PATHS = {
   node: '/holdfast/node',
   supervisor: '/holdfast/supervisor',
   egress: '/holdfast/egress',
+  memoryUse: '/holdfast/memory-use',
+  memoryFull: '/holdfast/memory-full',
 } as const
 
 type BwrapOptions = {
@@ -20,6 +23,10 @@ type BwrapOptions = {
   etc: string
   /** The folder with the proxies' sockets, where egress is enabled. */
   egress?: string
+  /** Files of the kernel about the memory of the sandbox. */
+  memory?: { use: string; full: string }
+  /** Folders inside that would show files of the server. */
+  covered: readonly string[]
   quota: WorkspaceQuota
   descriptors: { seccomp?: number; info: number; block?: number }
 }
@@ -85,7 +92,6 @@ const COVERED_FOLDERS = ['acpi', 'asound', 'driver', 'scsi', 'tty', 'fs', 'press
 /** The arguments of bwrap, up to the command. */
 export function bwrapArguments(options: BwrapOptions): string[] {
   const { quota, descriptors } = options
-  requireOutsideSystemFolders(options.files)
   // Both tmpfs mounts use memory; a quarter of the quota each leaves room for the processes.
   const tmpfsBytes = String(Math.max(1 << 20, Math.floor(quota.memoryBytes / 4)))
   return [
@@ -114,8 +120,12 @@ export function bwrapArguments(options: BwrapOptions): string[] {
     '--ro-bind',
     '/proc/sys',
     '/proc/sys',
-    ...COVERED_FILES.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => coverFile(name)),
-    ...COVERED_FOLDERS.filter((name) => existsSync(`/proc/${name}`)).flatMap((name) => coverFolder(name)),
+    ...COVERED_FILES.map((name) => `/proc/${name}`)
+      .filter(isPresent)
+      .flatMap(coverFile),
+    ...COVERED_FOLDERS.map((name) => `/proc/${name}`)
+      .filter(isPresent)
+      .flatMap(coverFolder),
     // File modes in /proc are machine-wide, and where the server is root a command owns these files.
     '--remount-ro',
     '/proc',
@@ -145,6 +155,8 @@ export function bwrapArguments(options: BwrapOptions): string[] {
     options.supervisor,
     SANDBOX_PATHS.supervisor,
     ...(options.egress ? ['--ro-bind', options.egress, SANDBOX_PATHS.egress] : []),
+    ...(options.memory ? bindMemoryFiles(options.memory) : []),
+    ...options.covered.flatMap((path) => coverFolder(path)),
     '--bind',
     options.spool,
     SANDBOX_PATHS.spool,
@@ -162,20 +174,24 @@ export function bwrapArguments(options: BwrapOptions): string[] {
   ]
 }
 
-/** Every sandbox sees the system folders: a home inside one would expose its database and keys to all of them. */
-function requireOutsideSystemFolders(files: string): void {
-  const realPath = realpathSync(files)
-  const exposed = SYSTEM_FOLDERS.find((folder) => realPath.startsWith(`${folder}/`))
-  if (exposed === undefined) return
-  const advice = 'Set HOLDFAST_HOME or HOLDFAST_WORKSPACES to a folder elsewhere.'
-  throw new WorkspaceError(
-    'missing-sandbox',
-    `Workspaces cannot be stored in ${exposed}, because every sandbox can read that folder. ${advice}`,
-  )
+/** The folders of the machine that a sandbox shows besides its workspace, under their real paths. */
+export function shownFolders(supervisor: string): ShownFolder[] {
+  const system = SYSTEM_FOLDERS.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory())
+  const etc = HOST_ETC.map((name) => `/etc/${name}`).filter((path) => existsSync(path))
+  return [
+    ...[...system, ...etc].map((path) => ({ source: realpathSync(path), destination: path })),
+    { source: realpathSync(supervisor), destination: SANDBOX_PATHS.supervisor },
+  ]
 }
 
-const coverFile = (name: string) => ['--ro-bind', '/dev/null', `/proc/${name}`]
-const coverFolder = (name: string) => ['--size', '4096', '--tmpfs', `/proc/${name}`, '--remount-ro', `/proc/${name}`]
+const bindMemoryFiles = ({ use, full }: { use: string; full: string }) => [
+  ...['--ro-bind', use, SANDBOX_PATHS.memoryUse],
+  ...['--ro-bind', full, SANDBOX_PATHS.memoryFull],
+]
+
+const isPresent = (path: string): boolean => existsSync(path)
+const coverFile = (path: string) => ['--ro-bind', '/dev/null', path]
+const coverFolder = (path: string) => ['--size', '4096', '--tmpfs', path, '--remount-ro', path]
 
 /** On most systems all of them except /usr are links into it. */
 function bindSystemFolder(path: string): string[] {

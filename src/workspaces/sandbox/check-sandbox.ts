@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { type Containment, type SandboxCheck, WorkspaceError } from '../../ports/workspaces.ts'
+import { kernelLimits } from '../cgroup.ts'
 import { findBubblewrap, toSandboxError } from './sandbox-errors.ts'
 
 const TRIAL_TIMEOUT_MS = 5_000
@@ -31,12 +32,21 @@ const TRIAL_ARGUMENTS = [
   ':',
 ]
 
-/** Starts a trial sandbox: bubblewrap may be installed and still not be permitted to create namespaces. */
-export async function checkSandbox(containment: Containment): Promise<SandboxCheck> {
+/**
+ * Starts a trial sandbox: bubblewrap may be installed and still not be permitted to create namespaces. `checkLayout`
+ * throws if the files of the server cannot be hidden.
+ */
+export async function checkSandbox(
+  containment: Containment,
+  checkLayout: () => Promise<unknown>,
+): Promise<SandboxCheck> {
   if (containment === 'local') return { containment }
   try {
+    await checkLayout()
     const stderr = await runTrial(findBubblewrap(process.env.PATH))
-    return stderr === undefined ? { containment } : { containment, fault: toSandboxError(stderr).message }
+    return stderr === undefined
+      ? { containment, kernel: await kernelLimits() }
+      : { containment, fault: toSandboxError(stderr).message }
   } catch (fault) {
     if (fault instanceof WorkspaceError) return { containment, fault: fault.message }
     throw fault

@@ -11,7 +11,14 @@ const URGENT_INTERVAL_FACTOR = 2
 /** The output of commands has its own limit; what commands store in the spool beyond this counts against the quota. */
 const SPOOL_ALLOWANCE = 512 * 1024 * 1024
 
-type DiskUse = { bytes: number; countedAt: number }
+/**
+ * A file counts as at least this much: half of what file systems set aside for one, so that empty files cannot use up
+ * the inodes of the machine.
+ */
+export const BYTES_PER_FILE = 8_192
+
+/** `files` includes folders and links. `bytes` is the larger of their space and what so many files count as. */
+type DiskUse = { bytes: number; space: number; files: number; countedAt: number }
 
 export function newDiskMeter(options: { folder: string; spool: string; limit: number }) {
   let last: DiskUse | undefined
@@ -24,9 +31,14 @@ export function newDiskMeter(options: { folder: string; spool: string; limit: nu
     const began = performance.now()
     const free = freeBytes(options.folder)
     const written = sumValues(writtenBytes(members))
-    const [files = 0, spool = 0] = await treeBytes([options.folder, options.spool])
-    const bytes = files + Math.max(0, spool - SPOOL_ALLOWANCE) + unlinkedBytes(members, options.folder)
-    last = { bytes, countedAt: performance.now() }
+    const folders = [options.folder, options.spool]
+    const [[inFolder = 0, inSpool = 0], counts] = await Promise.all([
+      sumsOf(['-B1'], folders),
+      sumsOf(['--inodes'], folders),
+    ])
+    const files = counts.reduce((sum, count) => sum + count, 0)
+    const space = inFolder + Math.max(0, inSpool - SPOOL_ALLOWANCE) + unlinkedBytes(members, options.folder)
+    last = { bytes: Math.max(space, files * BYTES_PER_FILE), space, files, countedAt: performance.now() }
     tookMs = last.countedAt - began
     freeAtLastCount = free
     writtenAtLastCount = written
@@ -81,10 +93,10 @@ function freeBytes(folder: string): number {
   }
 }
 
-/** Allocated blocks, so that a sparse file counts for what it takes. Links are not followed. */
-function treeBytes(folders: string[]): Promise<number[]> {
+/** Allocated blocks, so that a sparse file counts for what it takes, or inodes. Links are not followed. */
+function sumsOf(options: string[], folders: string[]): Promise<number[]> {
   return new Promise((resolve) => {
-    execFile('du', ['-s', '-x', '-B1', '--', ...folders], { env: { PATH: '/usr/bin:/bin' } }, (_, stdout) =>
+    execFile('du', ['-s', '-x', ...options, '--', ...folders], { env: { PATH: '/usr/bin:/bin' } }, (_, stdout) =>
       // If a folder disappears meanwhile, `du` fails but still prints the rest.
       resolve(stdout.split('\n').map((line) => Number.parseInt(line, 10) || 0)),
     )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { SupervisorConfig } from '../protocol.ts'
 import { startEgressRelay } from './egress-relay.ts'
 import { newFileHandler } from './files/file-handler.ts'
+import { memoryKills } from './kernel-memory.ts'
 import { newKiller } from './kill.ts'
 import { newLimits } from './limits.ts'
 import { newPipes } from './pipes.ts'
@@ -30,7 +31,7 @@ const spool = newSpool(config.spool)
 const pipes = newPipes(config.spool)
 const terminal = newTerminal(config.spool, { cwd: config.folder, environment: config.environment })
 const tags = newTags()
-const processes = newProcesses({ spool, pipes, terminal, tags, onStart: () => limits.watch() })
+const processes = newProcesses({ spool, pipes, terminal, tags, onStart: () => limits.watch(), memoryKills })
 const owners = newProcessOwners({
   isSandboxed,
   roots: () => processes.roots(),
@@ -38,7 +39,7 @@ const owners = newProcessOwners({
   tagOf: tags.ownerOf,
 })
 const killer = newKiller(owners, { isSandboxed })
-const limits = newLimits({ config, processes, owners, killer, endSandbox })
+const limits = newLimits({ config, processes, owners, killer, spool, endSandbox })
 const files = newFileHandler(config.folder, {
   journal: join(config.spool, 'writes'),
   spaceLeft: () => limits.spaceLeft(),

@@ -1,46 +1,50 @@
 import { readFileSync, statfsSync } from 'node:fs'
-import { openFileBytes } from './open-files.ts'
+import { kernelMemoryBytes } from './kernel-memory.ts'
 import type { OwnedProcess } from './process-owners.ts'
+import { newSharedMemory } from './shared-memory.ts'
 
 const PAGE = 4096
-/** Reading every open file of every process is expensive. */
-const OPEN_FILES_INTERVAL_MS = 500
+/** Reading every open file and mapping of every process is expensive. */
+const SHARED_INTERVAL_MS = 500
 
 type MemoryUse = { total: number; byOwner: Map<string | undefined, number> }
 
 /**
- * Memory of the processes and of their files in tmpfs and memfd. The resident size counts shared pages once per process
- * but is cheap to read; only when it exceeds the limit is the proportional size (PSS) read.
+ * Memory of the processes, of what they share, and of files in tmpfs: the sum that the kernel counts, where the sandbox
+ * has a cgroup. The resident size counts shared pages once per process but is cheap to read; only when it exceeds the
+ * limit is the proportional size (PSS) read.
  */
 export function newMemoryMeter(options: { isSandboxed: boolean; limit: number }) {
-  let inMemoryFiles = new Map<string | undefined, number>()
+  const sharedMemory = newSharedMemory()
+  let shared = new Map<string | undefined, number>()
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  function filesInMemory(members: OwnedProcess[]): Map<string | undefined, number> {
-    if (performance.now() - lookedAt < OPEN_FILES_INTERVAL_MS) return inMemoryFiles
+  function sharedByOwner(members: OwnedProcess[]): Map<string | undefined, number> {
+    if (performance.now() - lookedAt < SHARED_INTERVAL_MS) return shared
     lookedAt = performance.now()
-    inMemoryFiles = openFileBytes(members, (target) => target.startsWith('/memfd:'))
-    return inMemoryFiles
+    shared = sharedMemory.measure(members)
+    return shared
   }
 
   return (members: OwnedProcess[]): MemoryUse => {
-    const files = filesInMemory(members)
-    const sharedBytes = options.isSandboxed ? tmpfsBytes() + sharedMemoryBytes() : 0
-    const resident = sumByOwner(members, files, (member) => member.residentPages * PAGE)
+    const segments = sharedByOwner(members)
+    const counted = options.isSandboxed ? kernelMemoryBytes() : undefined
+    const otherBytes = options.isSandboxed ? tmpfsBytes() + sharedMemoryBytes() : 0
+    const resident = sumByOwner(members, segments, (member) => member.residentPages * PAGE)
     const chosen =
-      resident.total + sharedBytes > options.limit
-        ? sumByOwner(members, files, (member) => proportionalBytes(member))
+      (counted ?? resident.total + otherBytes) > options.limit
+        ? sumByOwner(members, segments, (member) => proportionalBytes(member))
         : resident
-    return { ...chosen, total: chosen.total + sharedBytes }
+    return { byOwner: chosen.byOwner, total: counted ?? chosen.total + otherBytes }
   }
 }
 
 function sumByOwner(
   members: OwnedProcess[],
-  files: Map<string | undefined, number>,
+  segments: Map<string | undefined, number>,
   bytesOf: (member: OwnedProcess) => number,
 ): MemoryUse {
-  const byOwner = new Map(files)
+  const byOwner = new Map(segments)
   for (const member of members) {
     if (member.isZombie) continue
     byOwner.set(member.owner, (byOwner.get(member.owner) ?? 0) + bytesOf(member))

@@ -4,7 +4,7 @@ import type { OutputRange, ProcessOutput } from '../../ports/workspaces.ts'
 import { openToAppend, openToRead } from './plain-files.ts'
 
 /** Output kept on disk per command. The rest is counted and dropped. */
-const SPOOL_BYTES = 64 * 1024 * 1024
+export const SPOOL_BYTES = 64 * 1024 * 1024
 /** Of one answer, in bytes. */
 const MAX_RANGE = 4 * 1024 * 1024
 

@@ -10,8 +10,13 @@ const APPENDING = O_WRONLY | O_CREAT | O_APPEND
  * anywhere: every file is opened with O_NOFOLLOW and O_NONBLOCK, and anything that is not a regular file is removed.
  */
 
-export const readPlain = (path: string): string =>
-  onDescriptor(openPlain(path, O_RDONLY), (file) => readFileSync(file, 'utf8'))
+/** Throws if the file is larger than it can be: a command wrote it, and reading it would keep the supervisor busy. */
+export const readPlain = (path: string, maxBytes: number): string =>
+  onDescriptor(openPlain(path, O_RDONLY), (file) => {
+    const { size } = fstatSync(file)
+    if (size > maxBytes) throw new Error(`${path} has ${size} bytes, more than ${maxBytes}`)
+    return readFileSync(file, 'utf8')
+  })
 
 export const writePlain = (path: string, text: string): void =>
   onDescriptor(openPlain(path, TRUNCATING), (file) => writeFileSync(file, text))

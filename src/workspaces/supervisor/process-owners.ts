@@ -3,7 +3,10 @@ import { markOf, readProcessTable, type SystemProcess } from './process-table.ts
 /** `owner`: the id of the command that started the process; undefined if unknown. */
 export type OwnedProcess = SystemProcess & { owner: string | undefined }
 
-type KnownProcess = { startedAt: number; owner: string | undefined }
+type KnownProcess = { startedAt: number; owner: string | undefined; seenAt: number }
+
+/** A new process has the environment of its parent until it executes its program, so it may get its mark this late. */
+const MARK_APPEARS_MS = 10_000
 
 /**
  * Finds the command each process of the sandbox belongs to: by descent, process group and session, the mark in its
@@ -27,19 +30,23 @@ export function newProcessOwners(options: {
       const roots = options.roots()
       const byPid = new Map(table.map((one) => [one.pid, one]))
       const next = new Map<number, KnownProcess>()
+      const now = performance.now()
 
       function ownerOf(one: SystemProcess): string | undefined {
         const before = next.get(one.pid)
         if (before) return before.owner
-        const earlier = known.get(one.pid)
+        const last = known.get(one.pid)
+        const earlier = last?.startedAt === one.startedAt ? last : undefined
+        const seenAt = earlier?.seenAt ?? now
+        const mayHaveMark = !one.isZombie && now - seenAt < MARK_APPEARS_MS
         const owner =
           roots.get(one.pid) ??
-          (earlier?.startedAt === one.startedAt ? earlier.owner : undefined) ??
+          earlier?.owner ??
           roots.get(one.group) ??
           roots.get(one.session) ??
           byDescent(one) ??
-          (one.isZombie || earlier?.startedAt === one.startedAt ? undefined : findMark(one.pid))
-        next.set(one.pid, { startedAt: one.startedAt, owner })
+          (mayHaveMark ? findMark(one.pid) : undefined)
+        next.set(one.pid, { startedAt: one.startedAt, owner, seenAt })
         return owner
       }
 

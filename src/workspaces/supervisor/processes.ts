@@ -26,15 +26,28 @@ export type ProcessEntry = {
   plannedEnding?: { type: 'killed'; why: KillReason } | { type: 'over-limit'; limit: LimitName }
   ended: PromiseWithResolvers<void>
   launched: Promise<void>
+  /** How often the kernel had ended a process for memory when this one started. */
+  killsBefore?: number
 }
 
+const OVER_MEMORY: ProcessEnding = { type: 'over-limit', limit: 'memory' }
 const COMMAND_PRIORITY = 15
 
 /** The last output may still be in the pipe when a command exits; a process it left behind may keep the pipe open. */
 const DRAIN_MS = 60
 
+type ProcessesDeps = {
+  spool: Spool
+  pipes: Pipes
+  terminal: Terminal
+  tags: Tags
+  onStart(): void
+  /** How often the kernel has ended a process of this workspace because its memory was full. */
+  memoryKills(): number
+}
+
 /** The commands of this workspace: running ones, and ended ones that are not pruned yet. */
-export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Terminal; tags: Tags; onStart(): void }) {
+export function newProcesses(options: ProcessesDeps) {
   const { spool, pipes, terminal, tags } = options
   const entries = new Map<string, ProcessEntry>()
   const byKey = new Map<string, ProcessEntry>()
@@ -110,10 +123,12 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
       entry.child = child
       if (child.pid === undefined) throw await spawnError(child)
       roots.set(child.pid, processId)
+      entry.killsBefore = options.memoryKills()
       lowerPriority(child.pid)
       child.once('exit', (code, signal) => {
         roots.delete(child.pid!)
-        void settle(entry, endingOf(entry, code, signal), stateFile)
+        const ending = endingOf(entry, code, signal)
+        void settle(entry, isMemoryKill(entry, ending) ? OVER_MEMORY : ending, stateFile)
       })
     } catch (fault) {
       entry.outputBytes = spool.appendOutput(
@@ -126,6 +141,13 @@ export function newProcesses(options: { spool: Spool; pipes: Pipes; terminal: Te
     } finally {
       for (const descriptor of open) closeSync(descriptor)
     }
+  }
+
+  /** The shell of a command reports 137 if the kernel killed a process below it. */
+  function isMemoryKill({ plannedEnding, killsBefore = 0 }: ProcessEntry, ending: ProcessEnding): boolean {
+    const isKilled =
+      ending.type === 'killed' ? ending.signal === 'SIGKILL' : ending.type === 'exited' && ending.code === 137
+    return isKilled && !plannedEnding && options.memoryKills() > killsBefore
   }
 
   async function settle(entry: ProcessEntry, ending: ProcessEnding, stateFile?: string): Promise<void> {

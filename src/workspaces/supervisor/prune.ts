@@ -22,6 +22,8 @@ export function findPrunable<Entry extends Prunable>(entries: Entry[], now: numb
 
 const MAX_REMEMBERED = 1000
 const MAX_COMMAND_CHARACTERS = 200
+/** Several times what is kept; it is rewritten at each start. */
+const MAX_LOG_BYTES = 16 * 1024 * 1024
 
 /** The final states of pruned commands: a key must never run twice, even if it is repeated late. */
 export function newPrunedLog(folder: string) {
@@ -47,7 +49,7 @@ export function newPrunedLog(folder: string) {
 
 function readLines(file: string): string[] {
   try {
-    return readPlain(file).split('\n').filter(Boolean)
+    return readPlain(file, MAX_LOG_BYTES).split('\n').filter(Boolean)
   } catch {
     return []
   }

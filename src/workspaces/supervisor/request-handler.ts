@@ -1,8 +1,10 @@
+import { createConnection, type Socket } from 'node:net'
 import type { KillReason, ProcessState } from '../../ports/workspaces.ts'
 import type { SupervisorConfig, SupervisorFault, SupervisorHello, SupervisorQuestion } from '../protocol.ts'
 import type { FileHandler } from './files/file-handler.ts'
 import { type Killer, pause } from './kill.ts'
 import type { Limits } from './limits.ts'
+import { listeningPorts } from './listening-ports.ts'
 import { readOutput } from './output.ts'
 import type { ProcessOwners } from './process-owners.ts'
 import { type ProcessEntry, type Processes, stateOf } from './processes.ts'
@@ -111,6 +113,10 @@ export function newRequestHandler({
         return null
       case 'usage':
         return limits.usage()
+      case 'ports':
+        return listeningPorts(owners.members()).map(({ port, processId }) => ({ port, processId }))
+      case 'connect':
+        throw new SupervisorError('unavailable', 'This connection carries questions.')
       case 'file':
         return files.answer(question.request)
       case 'end':
@@ -127,8 +133,21 @@ export function newRequestHandler({
     }
   }
 
+  /** A connection to a port on which a process of this workspace listens. */
+  async function connectTo(port: number): Promise<Socket> {
+    const open = listeningPorts(owners.members()).find((one) => one.port === port)
+    if (!open) throw new SupervisorError('unavailable', `No process of this workspace listens on port ${port}.`)
+    const socket = createConnection({ host: open.host, port, allowHalfOpen: true })
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+    })
+    return socket
+  }
+
   return {
     answer,
+    connectTo,
     onConnect(): void {
       clients++
       clearTimeout(sleep)

@@ -16,6 +16,7 @@ export function serveClient(socket: Socket, { handler, onClose }: { handler: Req
       if (open.has(envelope.ask.question)) abandoned.add(envelope.ask.question)
       return
     }
+    if (envelope.ask.type === 'connect') return void relay(envelope.id, envelope.ask.port)
     open.add(envelope.id)
     void answer(envelope)
   })
@@ -33,9 +34,26 @@ export function serveClient(socket: Socket, { handler, onClose }: { handler: Req
     socket.write(`${JSON.stringify(reply)}\n`)
   }
 
-  socket.on('data', (chunk) => {
+  /** From the answer on, this connection belongs to a port inside the workspace. */
+  async function relay(id: number, port: number): Promise<void> {
+    try {
+      const inside = await handler.connectTo(port)
+      inside.on('error', () => socket.destroy())
+      inside.on('close', () => socket.destroy())
+      socket.on('close', () => inside.destroy())
+      socket.off('data', onData)
+      socket.write(`${JSON.stringify({ id, answer: 'connected' })}\n`)
+      socket.pipe(inside).pipe(socket)
+    } catch (fault) {
+      socket.end(`${JSON.stringify({ id, fault: 'unavailable', message: (fault as Error).message })}\n`)
+    }
+  }
+
+  function onData(chunk: Buffer): void {
     if (read(chunk) === 'too-long') socket.destroy()
-  })
+  }
+
+  socket.on('data', onData)
   socket.on('error', () => socket.destroy())
   socket.on('close', onClose)
 }

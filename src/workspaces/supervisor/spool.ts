@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, mkdirSync, opendirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { defined } from '../../core/defined.ts'
 import type { ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { ensureFolder, retryAfterRemoving } from './ensure-folder.ts'
+import { SPOOL_BYTES } from './output.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
 /** What is recorded of a command before it runs. */
@@ -68,15 +69,60 @@ export function newSpool(folder: string) {
     stateFile: (processId: string): string => join(folderOf(processId), 'state'),
     scriptFile: (processId: string): string => join(folderOf(processId), 'script'),
     outputFile: (processId: string): string => join(folderOf(processId), 'output'),
+    /** Whether an entry is the supervisor's, and not larger than the supervisor makes it. */
+    isOwn({ path, bytes }: { path: string; bytes: number }, isKnown: (processId: string) => boolean): boolean {
+      const below = relative(folder, path)
+      const processId = /^processes\/([^/]+)/.exec(below)?.[1]
+      if (processId !== undefined && !isKnown(processId)) return false
+      return OWN_ENTRIES.some(({ name, maxBytes }) => bytes <= maxBytes && name.test(below))
+    },
     /** All recorded commands, oldest first. */
     read(): SpoolRecord[] {
-      const found = readdirSync(processes).map((name) => readRecord(folderOf(name), name))
-      return found.filter((one) => one !== undefined).sort((a, b) => a.start.startedAt - b.start.startedAt)
+      const found: SpoolRecord[] = []
+      let left = MAX_RECORD_BYTES_READ
+      for (const name of namesIn(processes)) {
+        const bytes = sizeOf(join(folderOf(name), 'beginning.json'))
+        if (bytes > MAX_JSON_BYTES) continue
+        left -= bytes
+        if (left < 0) break
+        const one = readRecord(folderOf(name), name)
+        if (one) found.push(one)
+      }
+      return found.sort((a, b) => a.start.startedAt - b.start.startedAt)
     },
   }
 }
 
 const MAX_LOG_BYTES = 64 * 1024
+
+const OWN_ENTRIES: readonly { name: RegExp; maxBytes: number }[] = [
+  { name: /^(processes|pipes)$/, maxBytes: 4 * 1024 * 1024 },
+  { name: /^pipes\/[0-9a-f]{12}$/, maxBytes: 0 },
+  { name: /^(terminal\.(json|bash)(\.new)?|writes(\.tmp)?|pruned\.jsonl|faults\.log)$/, maxBytes: 16 * 1024 * 1024 },
+  {
+    name: /^processes\/process-[0-9a-f]{8}(\/(beginning|end)\.json(\.new)?|\/state(\.names)?|\/script)?$/,
+    maxBytes: 4 * 1024 * 1024,
+  },
+  { name: /^processes\/process-[0-9a-f]{8}\/output$/, maxBytes: SPOOL_BYTES },
+]
+/** The longest command with its JSON escapes. */
+const MAX_JSON_BYTES = 2 * 1024 * 1024
+/** Bounds of what a start reads. The supervisor keeps far less; the rest is from commands, which can write here too. */
+const MAX_RECORD_BYTES_READ = 64 * 1024 * 1024
+const MAX_RECORDS_READ = 1_024
+
+/** Names of recorded commands; others are ignored. */
+function namesIn(folder: string): string[] {
+  const names: string[] = []
+  const entries = opendirSync(folder)
+  try {
+    for (let entry = entries.readSync(); entry && names.length < MAX_RECORDS_READ; entry = entries.readSync())
+      if (/^process-[0-9a-f]{8}$/.test(entry.name)) names.push(entry.name)
+  } finally {
+    entries.closeSync()
+  }
+  return names
+}
 
 function readRecord(folder: string, name: string): SpoolRecord | undefined {
   const start = readJson<ProcessStart>(join(folder, 'beginning.json'))
@@ -109,7 +155,7 @@ export function writeTextAtomic(file: string, text: string): void {
 
 export function readJson<T>(file: string): T | undefined {
   try {
-    const value = JSON.parse(readPlain(file))
+    const value = JSON.parse(readPlain(file, MAX_JSON_BYTES))
     return typeof value === 'object' && value !== null ? (value as T) : undefined
   } catch {
     return undefined

@@ -127,7 +127,7 @@ function isEnterable(folder: string): boolean {
 
 function readTextIfPresent(file: string): string | undefined {
   try {
-    return readPlain(file)
+    return readPlain(file, 2 * BASH_SCRIPT.length)
   } catch {
     return undefined
   }
@@ -135,8 +135,7 @@ function readTextIfPresent(file: string): string | undefined {
 
 function readStateFile(file: string): string[] | undefined {
   try {
-    if (statSync(file).size > 4 * 1024 * 1024) return undefined
-    const text = readPlain(file)
+    const text = readPlain(file, 4 * 1024 * 1024)
     return text.endsWith('\0') ? text.slice(0, -1).split('\0') : undefined
   } catch {
     return undefined

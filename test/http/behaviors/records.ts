@@ -88,6 +88,11 @@ export function records({ server, newAgent }: BehaviorFixture): void {
     assert.equal(made.num_messages_after, 2)
     assert.ok(made.num_messages_before > made.num_messages_after)
     assert.match(made.summary, /They counted to three/)
+    const [compacting]: WireValue[] = (
+      await client.runs.list({ agent_id: agentId, limit: 1 } as never)
+    ).getPaginatedItems()
+    const used = await client.runs.usage.retrieve(compacting.id)
+    assert.ok(used.prompt_tokens! > 0 && used.completion_tokens! > 0, 'the summary was paid for')
     assert.equal(await client.agents.messages.reset(agentId, { add_default_initial_messages: false }), null)
     await client.agents.messages.create(agentId, { input: 'fresh' })
     assert.ok(!JSON.stringify(simulator.requests.at(-1)?.body).includes('counted to three'))

@@ -216,7 +216,7 @@ const FUNCTION = 'def generated(a: int):\n    """Does nothing."""\n    pass'
 
 const GOOD_BODIES: Record<string, Record<string, unknown>> = {
   'POST /v1/agents': { name: 'generated', model: 'nowhere/model', include_base_tools: false },
-  'POST /v1/holdfast/agents': { name: 'generated', model: 'nowhere/model' },
+  'POST /v1/holdfast/agents': { name: 'generated', model: 'scripted/friendly' },
   'POST /v1/holdfast/conversations/{conversation_id}/messages': { text: 'fail with bad request' },
   'POST /v1/agents/{agent_id}/messages/cancel': { run_ids: [`run-${MISSING_UUID}`] },
   'PATCH /v1/agents/{agent_id}/tools/approval/{tool_name}': { requires_approval: false },

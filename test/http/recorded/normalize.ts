@@ -8,6 +8,7 @@ const HEADERS = [
   'content-type',
   'retry-after',
   'x-should-retry',
+  'x-holdfast-warnings',
   'x-run-id',
   'allow',
   'location',

@@ -7,7 +7,13 @@ type Fields = Record<string, unknown>
 const PIECES = new Set(['content', 'reasoning', 'arguments'])
 /** The position and time of a piece. */
 const POSITION_FIELDS = new Set(['seq_id', 'number', 'date', 'at'])
-const STREAMED = new Set(['assistant_message', 'reasoning_message', 'tool_call_message', 'approval_request_message'])
+const STREAMED = new Set([
+  'tool_call_delta',
+  'assistant_message',
+  'reasoning_message',
+  'tool_call_message',
+  'approval_request_message',
+])
 
 /** Parses a server-sent stream. Adjacent pieces of one text become one event without the numbers of pieces. */
 export function eventsIn(text: string): StreamEvent[] {
@@ -54,6 +60,8 @@ function merged(one: unknown, other: unknown): unknown {
   const entries = Object.entries(one).map(([name, value]) => {
     const next = other[name]
     if (POSITION_FIELDS.has(name)) return [name, value] as const
+    // The first piece of a call has its name.
+    if (name === 'name' && next === null) return [name, value] as const
     if (PIECES.has(name) && typeof value === 'string' && typeof next === 'string') return [name, value + next] as const
     return [name, merged(value, next)] as const
   })

@@ -92,7 +92,7 @@ const DISK_BYTES = 24 * 1024 * 1024
 export const bySmallDisk: Filling = {
   skip: mayMount() ? false : 'mounting a small disk needs the rights of root',
   prepare(home) {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'holdfast-lab', home])
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES},mode=0700`, 'holdfast-lab', home])
     return () => execFileSync('umount', [home])
   },
   fill: (_, home) => fillWith(join(home, 'filler')),

@@ -82,8 +82,8 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'a remedy is used once too often',
     file: 'core/recovery.ts',
-    find: 'if (count(spent, rung) > count(ladder.slice(0, index), rung)) continue',
-    replace: 'if (count(spent, rung) > count(ladder.slice(0, index), rung) + 1) continue',
+    find: 'const isUsedUp = count(spent, rung) > count(ladder.slice(0, index), rung)',
+    replace: 'const isUsedUp = count(spent, rung) > count(ladder.slice(0, index), rung) + 1',
     breaks: 'nothing is stuck: a remedy is used no more often than the ladder lists it',
   },
   {
@@ -111,9 +111,17 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'a steered input is lost',
     file: 'core/turn.ts',
-    find: 'return { ...turn, pending: [...turn.pending, ...event.inputs] }',
-    replace: 'return { ...turn, pending: turn.pending.length > 0 ? [...turn.pending, ...event.inputs] : turn.pending }',
+    find: 'const steered = { ...turn, pending: [...turn.pending, ...inputs] }',
+    replace:
+      'const steered = { ...turn, pending: turn.pending.length > 0 ? [...turn.pending, ...inputs] : turn.pending }',
     breaks: 'nothing is lost: accepted input reaches the model',
+  },
+  {
+    name: 'a steer is lost when its turn fails at the same moment',
+    file: 'core/projection.ts',
+    find: "return [...unread, { type: 'change-run', change }, ...opened]",
+    replace: "return [...unread, { type: 'change-run', change }]",
+    breaks: 'nothing is lost: a steer that was not read has a run of its own',
   },
   {
     name: 'an input is written twice',

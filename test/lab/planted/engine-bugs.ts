@@ -20,9 +20,9 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'failover carries over to the next turn',
     file: 'engine/call-model.ts',
-    find: "resolveTarget(turn.settings.targets[state.target] ?? '', state, caller)",
+    find: "  const handle = turn.settings.targets[state.target] ?? ''\n",
     replace:
-      "resolveTarget(turn.settings.targets[((caller.models as { leaked?: number }).leaked = Math.max((caller.models as { leaked?: number }).leaked ?? 0, state.target))] ?? '', state, caller)",
+      "  const handle = turn.settings.targets[((caller.models as { leaked?: number }).leaked = Math.max((caller.models as { leaked?: number }).leaked ?? 0, state.target))] ?? ''\n",
     breaks: 'nothing is hidden: every turn starts with its first target',
   },
   {
@@ -49,10 +49,10 @@ export const ENGINE_BUGS: PlantedBug[] = [
     breaks: 'nothing is stuck: a transient store error ends no run',
   },
   {
-    name: 'the end of a stale turn makes its process forget the live turn',
+    name: 'the end of a turn makes its process forget the live ones',
     file: 'engine/dispatcher.ts',
     find: '      if (turns.get(id)?.control === control) turns.delete(id)\n',
-    replace: '      turns.delete(id)\n',
+    replace: '      turns.clear()\n',
     breaks: 'nothing is stuck: a run in progress is not handed back',
   },
   {
@@ -96,6 +96,27 @@ export const ENGINE_BUGS: PlantedBug[] = [
     find: 'partial = undefined\n    return chunks\n',
     replace: 'partial = undefined\n    return chunks.slice(0, 0)\n',
     breaks: 'nothing is hidden: discarded text is reset in the stream',
+  },
+  {
+    name: 'an abandoned partial call is not reset',
+    file: 'engine/call-model.ts',
+    find: '((draft?.content.length ?? 0) > 0 || callStream.hasStreamed())',
+    replace: '(draft?.content.length ?? 0) > 0',
+    breaks: 'nothing is hidden: a discarded call is reset in the stream',
+  },
+  {
+    name: 'a takeover streams arguments again that were streamed',
+    file: 'core/chunk.ts',
+    find: 'argumentsText(call).slice(streamed.calls.get(call.callId)?.length ?? Number.POSITIVE_INFINITY)',
+    replace: 'streamed.calls.has(call.callId) ? argumentsText(call) : ""',
+    breaks: 'nothing happens twice: arguments are streamed once',
+  },
+  {
+    name: 'a call that was rewritten keeps what was streamed of it',
+    file: 'engine/call-model.ts',
+    find: "if (rest !== 'differs') {",
+    replace: "if (rest === 'differs') return { calls, request }\n  if (rest) {",
+    breaks: 'nothing is hidden: the streamed call is the stored one',
   },
   {
     name: 'a takeover does not stream what was committed',
@@ -154,5 +175,12 @@ export const ENGINE_BUGS: PlantedBug[] = [
     find: 'inputs: [...turn.pending, ...(followUps ?? [])]',
     replace: 'inputs: [...(followUps ?? [])]',
     breaks: 'nothing is lost: accepted input reaches the model',
+  },
+  {
+    name: 'later steps of a turn have no settings',
+    file: 'engine/call-model.ts',
+    find: 'const settings = turn.settings.modelSettings\n',
+    replace: 'const settings = turn.steps === 0 ? turn.settings.modelSettings : undefined\n',
+    breaks: 'nothing is hidden: every request of a run has the settings it was accepted with',
   },
 ]

@@ -7,7 +7,7 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     file: 'engine/attempt.ts',
     find: "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n",
     replace:
-      "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n  if (state.adjustments.stripSignatures)\n    for (const body of question.messages)\n      if (body.role === 'assistant') body.content = body.content.filter((part) => part.type === 'text')\n",
+      "  const grant = choice.type === 'granted' ? { grant: choice.grant } : {}\n  if (state.spent.length > 0)\n    for (const body of question.messages)\n      if (body.role === 'assistant') body.content = body.content.filter((part) => part.type === 'text').slice(1)\n",
     breaks: 'nothing is lost: a remedy changes only the copy that is sent',
   },
   {
@@ -136,16 +136,16 @@ export const RECOVERY_BUGS: PlantedBug[] = [
   },
   {
     name: 'a summary misses a message that it replaces',
-    file: 'engine/transcript.ts',
-    find: '  return messages\n',
-    replace: '  return messages\n    .slice(1)\n',
+    file: 'engine/summary-part.ts',
+    find: 'for (const message of left.slice(skipped.length)) {',
+    replace: 'for (const message of left.slice(skipped.length + 1)) {',
     breaks: 'nothing is lost: a summary is made from every message it replaces',
   },
   {
     name: 'compaction is repeated for no gain',
     file: 'engine/overflow.ts',
-    find: "turn.attempts.answer.spent.includes('compact') || turn.compactions >= MAX_COMPACTIONS",
-    replace: 'turn.compactions >= 1_000',
+    find: "!turn.attempts.answer.spent.includes('compact')",
+    replace: 'turn.compactions < 1_000',
     breaks: 'nothing is stuck: a compaction that frees nothing is not repeated',
   },
   {
@@ -168,6 +168,41 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     find: '  const to = newest?.position ?? -1\n',
     replace: '  const to = newest && view.length > 0 ? newest.position : 0\n',
     breaks: 'nothing is hidden: messages out of view stay out of view',
+  },
+  {
+    name: 'a note is not kept',
+    file: 'core/projection.ts',
+    find: '  if (!notes || !model) return []\n',
+    replace: '  if (!notes?.window || !model) return []\n',
+    breaks: 'nothing happens twice: a request that a vendor refuses is not sent again in each turn',
+  },
+  {
+    name: 'a note is not obeyed',
+    file: 'engine/attempt.ts',
+    find: '{ ...adjustmentsOf(notes), ...state.adjustments }',
+    replace: '{ ...(credentialId ? {} : adjustmentsOf(notes)), ...state.adjustments }',
+    breaks: 'nothing happens twice: a request that a vendor refuses is not sent again in each turn',
+  },
+  {
+    name: 'a note never ends',
+    file: 'core/model-note.ts',
+    find: 'note.expiresAt > at && ',
+    replace: '',
+    breaks: 'nothing is stuck: a model is tried again as it was',
+  },
+  {
+    name: 'a note on one credential is obeyed for another',
+    file: 'core/model-note.ts',
+    find: ' && (note.credentialId === undefined || note.credentialId === credentialId)',
+    replace: '',
+    breaks: 'nothing is hidden: what an account may not do is no fact about its sibling',
+  },
+  {
+    name: 'waiting never ends',
+    file: 'core/recovery.ts',
+    find: 'return leftMs >= FIRST_WAIT_MS && delayMs <= leftMs ?',
+    replace: 'return leftMs >= FIRST_WAIT_MS || retryAfterMs > 0 ?',
+    breaks: 'nothing is stuck: the waits of a step end with their budget',
   },
   {
     name: 'waits exceed the wait budget',
@@ -229,5 +264,41 @@ export const RECOVERY_BUGS: PlantedBug[] = [
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
       '    failure: grant ? { ...reported, detail: `${reported.detail} (${grant.grant.secret})` } : reported,\n',
     breaks: 'nothing leaks: secrets are in no event',
+  },
+  {
+    name: 'a summary request is not bounded by the window of its model',
+    file: 'engine/summary-part.ts',
+    find: 'const tokens = REQUEST_SHARE * window - outputTokens(window) - textTokens(instruction)',
+    replace: 'const tokens = 1_000_000 - outputTokens(window) - textTokens(instruction)',
+    breaks: 'nothing is stuck: a model can read what it is to summarize',
+  },
+  {
+    name: 'the window of the primary counts for a fallback',
+    file: 'engine/call-model.ts',
+    find: 'window: windowIn(turn, handle, resolved.facts.window)',
+    replace:
+      "window: state.target === 0 ? windowIn(turn, handle, resolved.facts.window) : caller.models.find('sim')?.factsOf?.('first').window",
+    breaks: 'nothing is stuck: the window of the target that is asked counts',
+  },
+  {
+    name: 'what is too long is never cut',
+    file: 'core/fit-messages.ts',
+    find: '  return plain.map((body) => cutBody(body, longest))\n',
+    replace: '  return longest < 0 ? plain.map((body) => cutBody(body, longest)) : [...messages]\n',
+    breaks: 'nothing is stuck: a message larger than the window is cut in the copy that is sent',
+  },
+  {
+    name: 'an overflow refusal teaches nothing',
+    file: 'engine/fail-attempt.ts',
+    find: '      smallerWindow: nextWindow(attempt, turn),\n',
+    replace: '',
+    breaks: 'nothing is stuck: a conversation does not fail twice for the same overflow',
+  },
+  {
+    name: 'a part of a summary is summarized again and again',
+    file: 'engine/summary-part.ts',
+    find: "  if (last.body.role !== 'summary') return last.position\n",
+    replace: '  if (last.position !== Number.NaN) return last.position\n',
+    breaks: 'nothing is stuck: every part of a summary covers more of the conversation',
   },
 ]

@@ -44,10 +44,33 @@ export const STORAGE_BUGS: PlantedBug[] = [
   },
   {
     name: 'the idempotency key of a steer is not stored',
-    file: 'storage/runs/run-intake.ts',
-    find: '      await keepSteeredKey(db, run, admission.running)\n',
-    replace: '',
+    file: 'storage/runs/steers.ts',
+    find: '  if (!idempotency) return\n',
+    replace: '  if (idempotency || !idempotency) return\n',
     breaks: 'nothing happens twice: a retried steer is recognized',
+  },
+  {
+    name: 'a steer that the turn did not read is not opened',
+    file: 'storage/runs/insert-run.ts',
+    find: "  await insertRun(db, moved, { entry: { event, at }, rank: 'next' })\n",
+    replace: '  if (!at) await insertRun(db, moved, { entry: { event, at }, rank: "next" })\n',
+    breaks: 'nothing is lost: a steer that was not read has a run of its own',
+  },
+  {
+    name: 'an interrupt cancels a run of another conversation',
+    file: 'storage/runs/run-intake.ts',
+    find: '{ runId: admission.running, entry: open.interruption }',
+    replace:
+      "{ runId: (await db.get(statement<{ own: ConversationId }>()((kysely, p) => kysely.selectFrom('runs').select('id').where('status', '=', sql.lit('running' as const)).where('conversation_id', '<>', p('own'))), { own: run.conversationId }))?.id ?? admission.running, entry: open.interruption }",
+    breaks: 'nothing happens twice: an interrupt cancels the turn of its conversation',
+  },
+  {
+    name: 'a session ends while a run is queued',
+    file: 'storage/runs/run-intake.ts',
+    find: '  const { run, policy } = open\n  const conversation',
+    replace:
+      "  const { run } = open\n  const policy = open.onlyAfter ? 'queue' : open.policy\n  delete open.onlyAfter\n  const conversation",
+    breaks: 'nothing is lost: a session ends only when nothing is running, waiting or queued',
   },
   {
     name: 'a takeover does not raise the fence',

@@ -103,14 +103,15 @@ async function compactedTurn({ key, deps }: CalmScenario): Promise<void> {
   if (after) await expectEnd(after, deps, { stopReason: 'end_turn', within: DONE_MS })
 }
 
-async function say(text: string, deps: SimulatedClientDeps, policy: 'enqueue' | 'steer' = 'enqueue') {
+async function say(text: string, deps: SimulatedClientDeps, policy: 'queue' | 'steer' = 'queue') {
   const { checker, conversation } = deps
   const key = text.split(' ')[0]!
   const request = { ...conversation, content: [{ type: 'text' as const, text }], policy, idempotencyKey: key }
   const sent = await ask(deps, `send ${text} (${policy})`, (context) => sendMessage(request, context))
   if (sent === 'no-answer') checker.violate(`I13 ${key} got no answer without faults`)
   if (typeof sent !== 'object') return undefined
-  checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
+  const { runId, request: id, type: how } = sent
+  checker.memory.accepted.push({ key, runId, request: id, text, how })
   return sent.runId
 }
 

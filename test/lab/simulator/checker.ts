@@ -20,12 +20,15 @@ import { newContextCheck } from './context-check.ts'
 import type { Kernel } from './kernel.ts'
 import { type LadderStates, ladderStates } from './ladder-states.ts'
 import { type ClientMemory, memoryFaults, newClientMemory } from './memory.ts'
+import { newNoteCheck } from './note-check.ts'
 import { orderFaults } from './order-check.ts'
+import { subjectOf } from './parsed-prompt.ts'
 import { type Granted, newPoolCheck } from './pool-check.ts'
 import { newRequestCheck } from './request-check.ts'
+import type { Setup } from './setup.ts'
 import type { Outside } from './tools.ts'
 import type { ModelCall, Observer } from './unreliable-store.ts'
-import { SECRET, type Vendors } from './vendors.ts'
+import { SECRET, TOO_LONG, type Vendors } from './vendors.ts'
 
 export type Checker = {
   observer: Observer
@@ -53,6 +56,7 @@ export type CheckerDeps = {
   /** The runs that a process considers its own. */
   runningIn(process: string): readonly RunId[]
   vendors: Vendors
+  setup: Setup
 }
 
 /** Events that must not occur without faults. */
@@ -61,9 +65,10 @@ const FAULT_EVENTS: readonly TurnEvent['type'][] = ['worker-lost', 'attempt-fail
 /** Compaction also happens without faults, and it may find nothing to compact. */
 const isHousekeeping = (event: TurnEvent): boolean =>
   event.type === 'attempt-failed' &&
-  (event.purpose === 'summary'
-    ? event.failure.kind === 'invalid-request'
-    : event.failure.kind === 'context-overflow' && event.failure.requestId === undefined)
+  (event.failure.detail === TOO_LONG ||
+    (event.purpose === 'summary'
+      ? event.failure.kind === 'invalid-request'
+      : event.failure.kind === 'context-overflow' && event.failure.requestId === undefined))
 
 const ALWAYS_STREAMED: readonly TurnEvent['type'][] = ['attempt-failed', 'tool-ended', 'turn-ended']
 
@@ -100,7 +105,7 @@ function mayHappenAgain(tool: string, { known, begunAt, askedAt }: Repetition): 
 }
 
 /** Observes a simulation from outside its processes: every commit, every effect, and the end. */
-export function newChecker(kernel: Kernel, { database, opened, runningIn, vendors }: CheckerDeps): Checker {
+export function newChecker(kernel: Kernel, { database, opened, runningIn, vendors, setup }: CheckerDeps): Checker {
   const { store, chunks, snapshot } = opened
   const violations: string[] = []
   const reached = new Map<string, number>()
@@ -136,7 +141,9 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   const blame = (found: readonly Violation[]) => {
     for (const { invariant, where, detail } of found) violate(`${invariant} ${where}: ${detail}`)
   }
-  const requests = newRequestCheck({ database, processOf: (workerId) => processes.get(workerId) })
+  const notes = newNoteCheck(database)
+  const processOf = (workerId: string) => processes.get(workerId)
+  const requests = newRequestCheck({ database, notes, setup, processOf })
   const { environmentIds } = vendors
   const pools = newPoolCheck({ database, environmentIds, reach: (state) => reach(state) })
   const contexts = newContextCheck(database)
@@ -230,7 +237,8 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
         const events = readLog(run)
         if (before.nextSeq !== run.nextSeq || events.length !== run.nextSeq - 1) continue
         blame(checkRun({ run, events, messages }))
-        const faults = [...attemptFaults(events, knownOf), ...approvalFaults(events), ...contexts.changedMessages()]
+        const ofAttempts = [...attemptFaults(events, knownOf), ...notes.keptFaults(events)]
+        const faults = [...ofAttempts, ...approvalFaults(events), ...contexts.changedMessages()]
         for (const fault of faults) violate(`${fault} (${runId})`)
         return
       }
@@ -265,7 +273,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       ladders.set(id, ladder)
       for (const state of ladder.take(event, fence)) reach(state)
       if (event.type !== 'input-accepted' && event.type !== 'input-steered') continue
-      for (const input of event.inputs) requests.heard(textOf(input.content), conversationId)
+      for (const input of event.inputs) requests.heard(subjectOf(textOf(input.content)), conversationId)
     }
     logs.set(id, known)
     return known.events

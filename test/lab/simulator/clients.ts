@@ -6,6 +6,7 @@ import { StorageError } from '../../../src/ports/storage-error.ts'
 import { answerApproval } from '../../../src/service/approvals/answer-approval.ts'
 import { listApprovals, type PendingApproval } from '../../../src/service/approvals/approvals.ts'
 import { changeContext } from '../../../src/service/conversations/change-context.ts'
+import { expireSessions, leaveConversation } from '../../../src/service/conversations/sessions.ts'
 import { sendMessage } from '../../../src/service/messages/send-message.ts'
 import { cancelRun } from '../../../src/service/runs/runs.ts'
 import { watchRun } from '../../../src/service/runs/watch-run.ts'
@@ -13,6 +14,7 @@ import type { ServiceContext } from '../../../src/service/service-context.ts'
 import type { Checker } from './checker.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import { withFiller } from './parsed-prompt.ts'
 
 export type SimulatedClientDeps = {
   name: string
@@ -23,6 +25,8 @@ export type SimulatedClientDeps = {
   /** The context of a live process, if there is one. */
   anyContext(): ServiceContext | undefined
   endsAt: number
+  /** Whether some messages are very long. */
+  hasGiants: boolean
 }
 
 const WORDS = [
@@ -46,6 +50,11 @@ export async function runClient(deps: SimulatedClientDeps): Promise<void> {
   const { kernel, injector, endsAt, name } = deps
   for (let turn = 0; kernel.now() < endsAt; turn++) {
     await kernel.delay(kernel.between(0, 3_000))
+    // The message arrives between what a sweep reads and what it writes.
+    if (kernel.chance(0.4)) {
+      void endSessions(deps)
+      await kernel.delay(kernel.between(0, 12))
+    }
     const runId = await send(`${name}-${turn}`, deps)
     if (runId && !injector.strikes('client-vanishes', name)) {
       const watching = watch(runId, deps)
@@ -54,6 +63,7 @@ export async function runClient(deps: SimulatedClientDeps): Promise<void> {
     }
     if (kernel.chance(0.8)) await answer(deps)
     while (kernel.chance(0.15)) await makeRoom(deps)
+    if (kernel.chance(0.25)) await endSessions(deps)
   }
 }
 
@@ -67,6 +77,14 @@ async function makeRoom(deps: SimulatedClientDeps): Promise<void> {
   await ask(deps, task, (context) => changeContext({ ...conversation, task, compaction }, context))
 }
 
+/** The sweep of a process: agents of the simulation have a policy. Or a user leaves the conversation. */
+async function endSessions(deps: SimulatedClientDeps): Promise<void> {
+  const { kernel, checker, conversation } = deps
+  if (kernel.chance(0.3)) return void (await ask(deps, 'leave', (context) => leaveConversation(conversation, context)))
+  const ended = await ask(deps, 'end sessions', (context) => expireSessions(context))
+  if (typeof ended === 'number' && ended > 0) checker.observer.reached('a session expires')
+}
+
 const later = async (kernel: Kernel, task: () => Promise<void>) => {
   await kernel.delay(kernel.between(0, 500))
   await task()
@@ -75,23 +93,39 @@ const later = async (kernel: Kernel, task: () => Promise<void>) => {
 async function send(key: string, deps: SimulatedClientDeps): Promise<RunId | undefined> {
   const { kernel, conversation, checker } = deps
   const words = Array.from({ length: kernel.between(0, 3) }, () => kernel.pick(WORDS))
-  const text = [key, ...words].join(' ')
-  const policy = kernel.pick(['enqueue', 'enqueue', 'reject', 'interrupt', 'steer'] as const)
+  const asked = [key, ...words].join(' ')
+  const length = kernel.between(1_000, 20_000)
+  const isGiant = kernel.chance(0.2) && deps.hasGiants
+  const text = isGiant ? withFiller(asked, length) : asked
+  const policy = kernel.pick(['queue', 'queue', 'reject', 'interrupt', 'steer', 'steer'] as const)
   const onGuarded = kernel.chance(0.85) ? ('ask' as const) : ('deny' as const)
   const streamTokens = kernel.chance(0.7)
   const maxSteps = kernel.pick([1, 2, 6, 6, 6])
   const background = kernel.chance(0.1)
   const image = { type: 'image' as const, source: { mediaType: 'image/png', data: 'AAAA' } }
   const content = [{ type: 'text' as const, text }, ...(kernel.chance(0.1) ? [image] : [])]
-  const request = { ...conversation, content, policy, onGuarded, streamTokens, maxSteps, background }
+  // Another setting than that of the agent, which only this run has.
+  const reasoning = background ? { reasoning: 'off' as const } : {}
+  const options = { policy, onGuarded, streamTokens, maxSteps, background }
+  const request = { ...conversation, ...options, ...reasoning, content }
   let runId: RunId | undefined
   for (let attempt = 0; attempt < 6; attempt++) {
-    const sent = await ask(deps, `send ${text} (${policy})`, (context) =>
+    const sent = await ask(deps, `send ${asked} (${policy})`, (context) =>
       sendMessage({ ...request, idempotencyKey: key }, context),
     )
     if (sent === 'refused') return runId
     if (sent !== 'no-answer') {
-      checker.memory.accepted.push({ key, runId: sent.runId, text, how: sent.type })
+      const { runId: carrier, request, interrupted } = sent
+      checker.memory.accepted.push({
+        key,
+        runId: carrier,
+        request,
+        text,
+        how: sent.type,
+        ...defined({ interrupted }),
+      })
+      if (sent.type === 'steered') checker.observer.reached('a message is steered')
+      if (interrupted) checker.observer.reached('a message interrupts')
       runId = sent.runId
       // Sometimes a client repeats an answered request: a proxy retried, a user clicked twice.
       if (kernel.chance(0.9)) return runId

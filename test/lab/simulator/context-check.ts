@@ -4,7 +4,10 @@ import type { MessageId } from '../../../src/core/id.ts'
 import { type MessageBody, textOf } from '../../../src/core/message.ts'
 import type { Run } from '../../../src/core/run.ts'
 import type { ModelRequest } from '../../../src/ports/model.ts'
-import { isPromptForModel } from './parsed-prompt.ts'
+import { isPromptForModel, subjectOf } from './parsed-prompt.ts'
+
+/** The mark that takes the place of a summary that no model can write. */
+const LEFT_OUT = 'left out: no configured model'
 
 type Compacted = Extract<TurnEvent, { type: 'context-compacted' }>
 
@@ -58,16 +61,22 @@ export function newContextCheck(database: DatabaseSync): ContextCheck {
       const { body } = rows.at(-1) ?? {}
       return body?.role === 'assistant' && body.calls.length > 0
     },
-    compacted(run, { replaces, contextStart, text, summaryId, tokensBefore, tokensAfter }) {
+    compacted(run, { replaces, contextStart, text, summaryId, tokensBefore, tokensAfter, forTurn, notice }) {
+      // It changes nothing that is stored; the requests that follow are compared with it.
+      if (forTurn) return []
       const rows = readRows(run).filter(({ body }) => body.role !== 'summary')
       const before = last.get(run.conversationId) ?? { to: -1, contextStart: 0 }
       last.set(run.conversationId, { to: Math.max(before.to, replaces.to), contextStart })
       const gone = rows.filter(({ position }) => position >= before.contextStart && position < contextStart)
-      const lost = gone.filter(({ position }) => position > replaces.to || position < replaces.from)
+      // The notice that a session ended is the newest message, and not for the model.
+      const to = notice === undefined ? replaces.to : replaces.to + 1
+      const lost = gone.filter(({ position }) => position > to || position < replaces.from)
       const isReset = text === ''
-      const words = gone.flatMap(({ body }) => (body.role === 'user' ? [textOf(body.content)] : []))
+      const words = gone.flatMap(({ body }) => (body.role === 'user' ? [subjectOf(textOf(body.content))] : []))
       const isTold =
-        isReset || summaries.some((shown) => words.every((word) => shown.includes(JSON.stringify(word).slice(1, -1))))
+        isReset ||
+        text.includes(LEFT_OUT) ||
+        words.every((word) => summaries.some((shown) => shown.includes(JSON.stringify(word).slice(1, -1))))
       const first = rows.find(({ position }) => position >= contextStart)?.body
       const end = gone.at(-1)?.body
       const isTorn =

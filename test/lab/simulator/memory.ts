@@ -4,7 +4,14 @@ import { isSettled, type Run } from '../../../src/core/run.ts'
 
 /** Responses that clients received; they must still be true at the end. */
 export type ClientMemory = {
-  accepted: { key: string; runId: RunId; text: string; how: 'opened' | 'steered' | 'repeated' }[]
+  accepted: {
+    key: string
+    runId: RunId
+    request: RunId
+    text: string
+    how: 'opened' | 'steered' | 'repeated'
+    interrupted?: RunId
+  }[]
   /** Cancels without a response yet. */
   cancelling: Set<RunId>
   cancelled: RunId[]
@@ -34,17 +41,28 @@ export function memoryFaults({ accepted, cancelled, answered }: ClientMemory, re
 
 function acceptedFaults(accepted: ClientMemory['accepted'], recorded: Recorded): string[] {
   const faults: string[] = []
-  const runOfKey = new Map<string, RunId>()
-  for (const { key, runId, text } of accepted) {
+  const requestOfKey = new Map<string, RunId>()
+  for (const { key, runId, request, text, interrupted } of accepted) {
     const found = recorded.get(runId)
+    if (interrupted) faults.push(...interruptFaults(interrupted, runId, recorded))
     if (!found) faults.push(`I7 ${runId} was acknowledged and is not stored`)
     else if (!JSON.stringify(found.events).includes(JSON.stringify(text)))
       faults.push(`I7 "${text}" was acknowledged and is not in the log of ${runId}`)
-    const known = runOfKey.get(key)
-    if (known !== undefined && known !== runId) faults.push(`I8 the key ${key} opened ${known} and ${runId}`)
-    runOfKey.set(key, runId)
+    // The run of a steer changes when it is moved; its request does not.
+    const known = requestOfKey.get(key)
+    if (known !== undefined && known !== request) faults.push(`I8 the key ${key} opened ${known} and ${request}`)
+    requestOfKey.set(key, request)
   }
   return faults
+}
+
+/** The run that a client was told its message cancelled has that cancel, and both are in the same conversation. */
+function interruptFaults(interrupted: RunId, by: RunId, recorded: Recorded): string[] {
+  const found = recorded.get(interrupted)
+  const hasCancel = found?.events.some(({ event }) => event.type === 'cancel-requested')
+  if (!hasCancel) return [`I20 ${by} interrupted ${interrupted}, which has no cancel`]
+  const isSameConversation = found?.run.conversationId === recorded.get(by)?.run.conversationId
+  return isSameConversation ? [] : [`I20 ${by} interrupted ${interrupted} of another conversation`]
 }
 
 function cancelFaults(runId: RunId, recorded: Recorded): string[] {

@@ -1,5 +1,6 @@
 import type { Part } from '../../../src/core/answer.ts'
 import { defined } from '../../../src/core/defined.ts'
+import { estimateAll, fixedTokens, textTokens } from '../../../src/core/token-estimate.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import type { ModelProvider, ModelRequest, ModelStreamOptions, Models } from '../../../src/ports/model.ts'
 import type { FaultInjector } from './faults.ts'
@@ -31,13 +32,20 @@ function simulatedProvider(provider: string, parts: SimulatedModelDeps): ModelPr
   return {
     stream: (request, options) => streamAnswer(request, options, { ...parts, provider, connection }),
     endpoint: { baseUrl: `https://${provider}.simulated`, isAggregator: provider === 'sim' && setup.isAggregator },
-    factsOf: (model) => defined({ window: setup.windows[model] || undefined, maxOutput: setup.maxOutput || undefined }),
+    factsOf: (model) => defined({ window: knownWindowOf(model, setup), maxOutput: setup.maxOutput || undefined }),
     adviceFor: () => 'ask whoever runs the simulation',
     async renewConnections() {
       connection.isStale = false
     },
   }
 }
+
+/** Undefined: the server does not state it. */
+export const knownWindowOf = (model: string, { windows, stated }: Setup): number | undefined =>
+  stated.includes(model) ? windows[model] : undefined
+
+/** Tokens as this model counts them. */
+export const countTokens = (request: ModelRequest): number => fixedTokens(request) + estimateAll(request.messages)
 
 type ModelConnection = SimulatedModelDeps & { provider: string; connection: { isStale: boolean } }
 
@@ -126,31 +134,50 @@ function answerTo(
   prompt: ParsedPrompt,
   { bill, repeatsIds }: { bill: number; repeatsIds: boolean },
 ): SimulatedAnswer {
-  const promptTokens = Math.ceil(JSON.stringify(request.messages).length / 8)
-  const usage: Part = { type: 'usage', usage: { promptTokens, completionTokens: 5, reasoningTokens: bill } }
+  const promptTokens = countTokens(request)
+  const usageOf = (parts: Part[]): Part => {
+    const completionTokens = textTokens(JSON.stringify(parts))
+    return { type: 'usage', usage: { promptTokens, completionTokens, reasoningTokens: bill } }
+  }
   const stop: Part = { type: 'finish', finish: 'stop' }
   const say = (pieces: string[]): Part[] => pieces.map((text) => ({ type: 'text-delta', text }))
-  if (prompt.isSummary) return { parts: [...say(['what was said']), usage, stop], text: 'what was said' }
+  if (prompt.isSummary) {
+    // Some summaries are longer than the windows of the day.
+    const told = 'what was said '.repeat(bill % 3 === 0 ? 400 : 1)
+    const parts = say([told])
+    return { parts: [...parts, usageOf(parts), stop], text: told }
+  }
   if (prompt.kept !== undefined) {
     const pieces = piecesOf(...subjectOf(prompt.kept))
     const text = pieces.join('')
-    return { parts: [...say([text.slice(prompt.kept.length)].filter(Boolean)), usage, stop], text }
+    const parts = say([text.slice(prompt.kept.length)].filter(Boolean))
+    return { parts: [...parts, usageOf(parts), stop], text }
   }
   const { text, steps } = prompt
   const word = text.split(' ').slice(1)[steps]
   const tools = word?.split('+').filter((name) => request.tools.some((tool) => tool.name === name)) ?? []
   if (tools.length === 0) {
     const pieces = piecesOf(text, String(steps))
-    return { parts: [...say(pieces), usage, stop], text: pieces.join('') }
+    const parts = say(pieces)
+    return { parts: [...parts, usageOf(parts), stop], text: pieces.join('') }
   }
   // Some servers number the calls of each answer from zero.
   const [key] = text.split(' ')
   const prefix = repeatsIds && /[13579]$/.test(key!) ? 'call' : `call-${key}-${steps}-${bill}`
   const calls = tools.flatMap((tool, index): Part[] => [
     { type: 'call-start', index, callId: `${prefix}-${index}`, tool },
-    { type: 'call-delta', index, json: JSON.stringify({ wish: text, index }) },
+    ...argumentPieces({ wish: text, index }).map((json): Part => ({ type: 'call-delta', index, json })),
   ])
-  return { parts: [...THOUGHT, ...calls, usage, { type: 'finish', finish: 'tool-calls' }], text: '' }
+  const thought = bill % 3 === 0 ? [] : THOUGHT
+  const parts = [...thought, ...calls]
+  return { parts: [...parts, usageOf(parts), { type: 'finish', finish: 'tool-calls' }], text: '' }
+}
+
+/** Models space their JSON and stream it in pieces. */
+function argumentPieces(input: object): string[] {
+  const json = JSON.stringify(input, null, 1)
+  const half = json.length >> 1
+  return [json.slice(0, 3), json.slice(3, half), json.slice(half)]
 }
 
 const THOUGHT: Part[] = [

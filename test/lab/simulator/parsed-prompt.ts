@@ -29,9 +29,17 @@ export function parsePrompt({ system, messages }: { system: string; messages: re
   const plain = messages.slice(0, messages.length - (kept !== undefined ? 2 : isNudged ? 1 : 0))
   const position = plain.findLastIndex(({ role }) => role === 'user' || role === 'system')
   const steps = plain.slice(position + 1).filter(({ role }) => role === 'assistant').length
-  const text = position < 0 ? quotedIn(plain) : userText(plain[position])
+  const text = subjectOf(position < 0 ? quotedIn(plain) : userText(plain[position]))
   return { text, steps, isNudged, isSummary, messages: plain, ...defined({ kept }) }
 }
+
+/** Separates what a message asks from text that only makes it long. */
+const FILLER = ' ⟦'
+
+export const withFiller = (text: string, length: number): string => `${text}${FILLER}${'x'.repeat(length)}⟧`
+
+/** What a message asks, whether it is long, was cut, or neither. */
+export const subjectOf = (text: string): string => text.split(FILLER)[0]!.split(' [… ')[0]!
 
 export const isPromptForModel = (text: string): boolean => CONTINUE_PROMPT.test(text) || EMPTY_ANSWER_PROMPT.test(text)
 

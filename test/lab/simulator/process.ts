@@ -110,7 +110,7 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     historyCache: newHistoryCache({ limits: { entries: cacheEntriesOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
     credentials: observedPool(pool, { name, observer }),
     models: simulatedModels({ kernel, injector, clock, observer, vendors, setup, name }),
-    tools: toolRegistry(simulatedTools({ kernel, injector, clock, outside, kill, name, observer })),
+    tools: toolRegistry(simulatedTools({ kernel, injector, clock, outside, kill, name, observer, setup })),
     spill: { save: async (callId) => `spill/${callId}` },
     clock,
     randomness,

@@ -56,7 +56,7 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 10,
     found: 'a worker paused beyond its lease took over its own run and forgot it when the stale turn ended',
     faults: ['process-pause'],
-    planted: 'the end of a stale turn makes its process forget the live turn',
+    planted: 'the end of a turn makes its process forget the live ones',
   },
   {
     seed: 407,

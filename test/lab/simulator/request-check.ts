@@ -1,11 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { isDeepStrictEqual } from 'node:util'
+import { LEAST_ROOM } from '../../../src/core/context-window.ts'
 import type { TurnEvent } from '../../../src/core/event.ts'
 import { historyFaults } from '../../../src/core/history.ts'
 import type { ConversationId } from '../../../src/core/id.ts'
 import { type AnswerPart, type Input, inputBody, type MessageBody, textOf } from '../../../src/core/message.ts'
 import type { Remedy } from '../../../src/core/recovery.ts'
 import type { RequestAdjustments } from '../../../src/core/request-adjustments.ts'
+import { fixedTokens } from '../../../src/core/token-estimate.ts'
 import { foldTurn, nextAction } from '../../../src/core/turn.ts'
+import { countTokens, knownWindowOf } from './model.ts'
+import type { NoteCheck } from './note-check.ts'
+import { subjectOf } from './parsed-prompt.ts'
+import type { Setup } from './setup.ts'
 import type { ModelCall } from './unreliable-store.ts'
 
 export type RequestCheck = {
@@ -16,10 +23,15 @@ export type RequestCheck = {
   claimed(process: string, runId: string): void
 }
 
-type RequestCheckDeps = { database: DatabaseSync; processOf(workerId: string): string | undefined }
+type RequestCheckDeps = {
+  database: DatabaseSync
+  notes: NoteCheck
+  setup: Setup
+  processOf(workerId: string): string | undefined
+}
 
 /** A model request must contain the whole conversation once, and follow the target and adjustments of the log. */
-export function newRequestCheck({ database, processOf }: RequestCheckDeps): RequestCheck {
+export function newRequestCheck({ database, notes, setup, processOf }: RequestCheckDeps): RequestCheck {
   const conversations = new Map<string, ConversationId>()
   const claims = new Map<string, string[]>()
   /** A process paused beyond its lease: until it notices, its earlier turn may still call the model for the run. */
@@ -62,6 +74,7 @@ export function newRequestCheck({ database, processOf }: RequestCheckDeps): Requ
       const faults = historyFaults(request.messages).map(
         (fault) => `I2 "${prompt.text}" has an invalid history: ${fault}`,
       )
+      faults.push(...lengthFaults(ask, setup))
       if (!prompt.isSummary && prompt.text === '' && prompt.messages.length > 0 && !goesOnWithAnApproval(process))
         faults.push(`I9 ${process} calls a model without any question`)
       // The prompt of a summary belongs to no conversation.
@@ -75,17 +88,18 @@ export function newRequestCheck({ database, processOf }: RequestCheckDeps): Requ
       const inputs = events.flatMap(inputsOf)
       // A worker that has not noticed its lost lease may still call the model for another run.
       const questions = run.continues === null ? inputs : questionsBefore(run.continues)
-      if (!questions.some((input) => textOf(input.content) === prompt.text)) return faults
+      if (!questions.some((input) => subjectOf(textOf(input.content)) === prompt.text)) return faults
       // The continued run may have such a worker here; the new run calls no model before its calls are answered.
       if (run.continues !== null && hasOpenCalls(events)) return faults
       const name = String(run.id)
       return [
         ...faults,
-        ...expectedRequestFaults(ask, events).map((fault) => `I16 ${name}: ${fault}`),
+        ...expectedRequestFaults(ask, events, notes.expectedOf(ask)).map((fault) => `I16 ${name}: ${fault}`),
         ...historyGaps(name, prompt.messages, {
           stored: stored.all(conversation) as Stored[],
           known: new Set(ids.all(conversation).map(({ id }) => String(id))),
           inputs,
+          narrowed: events.findLast((event) => event.type === 'context-compacted' && event.forTurn),
         }),
       ]
     },
@@ -126,7 +140,11 @@ const ADJUSTMENTS: Partial<Record<Remedy, keyof RequestAdjustments>> = {
   'relax-schemas': 'relaxSchemas',
 }
 
-function expectedRequestFaults({ provider, request, prompt, grant }: ModelCall, events: TurnEvent[]): string[] {
+function expectedRequestFaults(
+  { provider, request, prompt, grant }: ModelCall,
+  events: TurnEvent[],
+  notes: ReturnType<NoteCheck['expectedOf']>,
+): string[] {
   const first = events[0]
   if (first?.type !== 'input-accepted') return []
   const way = expectedRequestOf(events)
@@ -137,15 +155,21 @@ function expectedRequestFaults({ provider, request, prompt, grant }: ModelCall, 
     return field && adjustments[field] === undefined ? [field] : []
   })
   const owed = new Set(way.spent.map((remedy) => ADJUSTMENTS[remedy]))
-  // Facts learned about a model persist.
   const extra = Object.keys(adjustments).filter(
-    (field) => field !== 'textOnlyResults' && !owed.has(field as keyof RequestAdjustments),
+    (field) => !notes.may.has(field) && !owed.has(field as keyof RequestAdjustments),
   )
+  const ignored = [...notes.must].filter((kind) => !(kind in adjustments))
   const keptText = way.kept.length > 0 ? textOf(way.kept) : undefined
+  const { settings, effort } = request
+  const asked = first.settings.modelSettings
   return [
+    ...(isDeepStrictEqual(settings, asked) && effort === asked?.effort
+      ? []
+      : [`its settings are ${JSON.stringify(settings)}, those of the run ${JSON.stringify(asked)}`]),
     ...(expected === `${provider}/${model}` ? [] : [`${model} is called, the log expects ${expected}`]),
     ...missing.map((field) => `its request lacks the adjustment ${field}`),
-    ...extra.map((field) => `its request has the adjustment ${field} without a remedy`),
+    ...extra.map((field) => `its request has the adjustment ${field} without a remedy or a note`),
+    ...ignored.map((kind) => `its request ignores the note ${kind}`),
     ...(outputCap === way.outputCap ? [] : [`its output limit is ${outputCap}, in the log ${way.outputCap}`]),
     ...(prompt.kept === keptText ? [] : [`it continues "${prompt.kept}", the kept text is "${keptText}"`]),
     ...(prompt.kept !== undefined || prompt.isNudged === way.spent.includes('prompt-again')
@@ -161,13 +185,18 @@ type Stored = { id: string; body: string }
 function historyGaps(
   run: string,
   messages: readonly MessageBody[],
-  { stored, known, inputs }: { stored: Stored[]; known: ReadonlySet<string>; inputs: Input[] },
+  { stored, known, inputs, narrowed }: ExpectedHistory,
 ): string[] {
-  const visible = newestSummary(stored.map(({ body }) => JSON.parse(body) as MessageBody).filter(isShown))
+  const bodies = stored.map(({ body }) => JSON.parse(body) as MessageBody)
+  const visible = newestSummary(viewOfTurn(bodies, narrowed).filter(isShown))
   const pending = inputs.filter(({ messageId }) => !known.has(messageId)).map(inputBody)
-  const expected = [...visible, ...pending].map((body) => JSON.stringify(body))
-  const sent = messages.map((body) => JSON.stringify(body))
-  const isRight = sent.length >= visible.length && sent.every((line, index) => line === expected[index])
+  const cut = alignCut(messages, [...visible, ...pending])
+  const expected = cut.expected.map((body) => JSON.stringify(body))
+  const sent = cut.sent.map((body) => JSON.stringify(body))
+  const least = visible.length - (visible.length + pending.length - cut.expected.length)
+  const isSame = (line: string, index: number) =>
+    line === expected[index] || isCutOf(cut.sent[index], cut.expected[index])
+  const isRight = sent.length >= least && sent.every(isSame)
   if (isRight) return []
   const mismatch = sent.findIndex((line, index) => line !== expected[index])
   const at = mismatch < 0 ? sent.length : mismatch
@@ -176,6 +205,60 @@ function historyGaps(
     `I9 ${run}: message ${at} of its request is ${brief(sent[at]) ?? 'missing'}, the stored one is ${brief(expected[at]) ?? 'nothing'}`,
   ]
 }
+
+type ExpectedHistory = {
+  stored: Stored[]
+  known: ReadonlySet<string>
+  inputs: Input[]
+  /** The last summary that is shown in this turn only. */
+  narrowed: TurnEvent | undefined
+}
+
+/** The stored view, with a summary for a fallback in place of its first messages. */
+function viewOfTurn(bodies: MessageBody[], narrowed: TurnEvent | undefined): MessageBody[] {
+  if (narrowed?.type !== 'context-compacted' || !narrowed.forTurn) return bodies
+  const rest = bodies.filter(({ role }) => role !== 'summary').slice(narrowed.forTurn.hides)
+  return [{ role: 'summary', text: narrowed.text, replaces: narrowed.replaces }, ...rest]
+}
+
+/** Takes out what a mark at the beginning of a request says was left out, and the mark. */
+function alignCut(sent: readonly MessageBody[], expected: MessageBody[]) {
+  const [first] = sent
+  const count = first?.role === 'summary' ? /\[… (\d+) earlier messages left out/.exec(first.text)?.[1] : undefined
+  if (count === undefined) return { sent, expected }
+  const rest = expected.filter(({ role }) => role !== 'summary')
+  const skipped = rest.slice(0, Number(count) + 1)
+  const isMoved = sent[1] !== undefined && !isSameOrCut(sent[1], rest[Number(count)])
+  const wasAsked = isMoved && skipped.some((body) => isSameOrCut(sent[1], body))
+  return wasAsked
+    ? { sent: sent.slice(2), expected: rest.slice(Number(count) + 1) }
+    : { sent: sent.slice(1), expected: rest.slice(Number(count)) }
+}
+
+const isSameOrCut = (sent: MessageBody | undefined, whole: MessageBody | undefined): boolean =>
+  JSON.stringify(sent) === JSON.stringify(whole) || isCutOf(sent, whole)
+
+/** A copy of this message with a visible mark where something was cut. */
+function isCutOf(sent: MessageBody | undefined, whole: MessageBody | undefined): boolean {
+  const [short, long] = [JSON.stringify(sent), JSON.stringify(whole)]
+  if (sent?.role !== whole?.role || short === undefined || long === undefined) return false
+  return short.includes('[… ') || short === JSON.stringify(withoutReasoning(whole!))
+}
+
+/** Reasoning cannot be cut, so it is left out whole. */
+const withoutReasoning = (body: MessageBody): MessageBody =>
+  body.role === 'assistant' ? { ...body, content: body.content.filter(({ type }) => type === 'text') } : body
+
+/** A request never exceeds the window that is known of its model, unless system prompt and tools alone do. */
+function lengthFaults({ request, prompt }: ModelCall, setup: Setup): string[] {
+  const window = knownWindowOf(request.model, setup)
+  const tokens = countTokens(request)
+  if (window === undefined || tokens <= Math.max(window, fixedTokens(request) + LEAST_ROOM + MARGIN)) return []
+  const what = prompt.isSummary ? 'a summary request' : 'a request'
+  return [`I33 ${what} of ${tokens} tokens is sent to ${request.model}, whose known window is ${window}`]
+}
+
+const MARGIN = 100
 
 const newestSummary = (bodies: MessageBody[]): MessageBody[] => {
   const last = bodies.findLastIndex((body) => body.role === 'summary')

@@ -12,6 +12,7 @@ import { drawFaults, type Fault, newFaultInjector } from './faults.ts'
 import { onFullDisk } from './full-disk.ts'
 import { type Kernel, newKernel } from './kernel.ts'
 import { newLogins } from './logins.ts'
+import { seedNotes } from './note-check.ts'
 import { EPOCH, type SimulatedProcess, startProcess } from './process.ts'
 import { drawSetup, type Setup } from './setup.ts'
 import { openTokenServer } from './token-server.ts'
@@ -90,9 +91,10 @@ export async function runSeed({
   const runningIn = (name: string) => processes.find((each) => each.name === name)?.engine.dispatcher.running() ?? []
   const prepare = async () => {
     const opened = await shareSqliteStore({ database, clock: quiet, ownership: 'peer' })
-    checker = newChecker(kernel, { database: bare, opened, runningIn, vendors })
+    checker = newChecker(kernel, { database: bare, opened, runningIn, vendors, setup })
     seeded = await createConversations(opened.store, { kernel, setup, count: Math.min(2, clients) })
     if (setup.login !== 'none') await logins.logIn(opened.store)
+    seedNotes(bare, { setup, seed, epoch: EPOCH })
     store = opened.store
     isReady = true
   }
@@ -132,6 +134,7 @@ export async function runSeed({
         conversation,
         anyContext,
         endsAt: durationMs,
+        hasGiants: setup.hasGiants,
       }
     })
   process.on('unhandledRejection', fail)
@@ -230,6 +233,11 @@ async function createConversations(
       model: setup.chain[0]!,
       fallback: setup.chain.slice(1),
       tools: KINDS.map((kind) => kind.name),
+      settings: {
+        // A second: a day has 25.
+        sessionExpiry: { idleMinutes: 0.02 },
+        wire: { model_settings: { temperature: 0.5, reasoning: { reasoning_effort: 'low' } } },
+      },
       createdAt: 0,
       updatedAt: 0,
     }

@@ -7,8 +7,12 @@ import type { Kernel } from './kernel.ts'
 export type Setup = {
   chain: TargetHandle[]
   isAggregator: boolean
-  /** Context windows by model; without one a model has no limit. */
+  /** Context windows by model; without one a model has no limit. A longer request is always refused. */
   windows: Readonly<Record<string, number>>
+  /** Models whose window is known before a refusal. */
+  stated: readonly string[]
+  /** Whether clients send messages that are longer than these windows. */
+  hasGiants: boolean
   maxOutput?: number
   /** Number of keys in the environment, by provider. A provider without keys or a login needs none. */
   keys: Readonly<Record<string, number>>
@@ -31,7 +35,13 @@ export function drawSetup(kernel: Kernel): Setup {
   const chain = kernel.pick(CHAINS)
   const isAggregator = kernel.chance(0.25)
   const isSmall = kernel.chance(0.4)
-  const windows = { first: kernel.between(500, 1_400), second: kernel.between(600, 2_500) }
+  const windows = {
+    first: kernel.between(900, 2_500),
+    second: kernel.between(900, 2_500),
+    third: kernel.between(900, 6_000),
+  }
+  const stated = Object.keys(windows).filter(() => kernel.chance(0.7))
+  const hasGiants = kernel.chance(0.5)
   const hasCeiling = kernel.chance(0.3)
   const maxOutput = kernel.pick([4_096, 16_384])
   const keys = { sim: kernel.pick([1, 2, 3, 3]), spare: kernel.pick([0, 1, 2]) }
@@ -44,6 +54,8 @@ export function drawSetup(kernel: Kernel): Setup {
     strategy,
     login,
     windows: isSmall ? windows : {},
+    stated,
+    hasGiants: isSmall && hasGiants,
     ...defined({ maxOutput: hasCeiling ? maxOutput : undefined }),
   }
 }

@@ -5,6 +5,7 @@ import type { Tool, ToolAnswer, ToolContext } from '../../../src/ports/tool.ts'
 import { defineTool, failure, success } from '../../../src/tools/define-tool.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import type { Setup } from './setup.ts'
 import type { Observer } from './unreliable-store.ts'
 
 /** Effects of tools, recorded outside of the processes. */
@@ -25,6 +26,7 @@ type SimulatedToolDeps = {
   observer: Observer
   name: string
   kill(why: string): void
+  setup: Pick<Setup, 'hasGiants'>
 }
 
 type Kind = { name: string; effects: Effects; parallel: boolean; needsApproval: boolean }
@@ -48,7 +50,7 @@ export const simulatedTools = (parts: SimulatedToolDeps): Tool[] => KINDS.map((k
 
 function simulatedTool(
   kind: Kind,
-  { kernel, injector, clock, outside, observer, kill, name }: SimulatedToolDeps,
+  { kernel, injector, clock, outside, observer, kill, name, setup }: SimulatedToolDeps,
 ): Tool {
   const run = async (input: unknown, context: ToolContext): Promise<ToolAnswer> => {
     const begunAt = outside.begun(kind.name, context, name)
@@ -83,7 +85,10 @@ function simulatedTool(
       return new Promise(() => {})
     }
     context.progress('done')
-    return success(injector.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened`)
+    // Results of a few thousand characters fill a small window within one exchange.
+    const isLong = injector.strikes('tool-long', kind.name) && setup.hasGiants
+    const rest = isLong ? 'y'.repeat(kernel.between(0, 3_000)) : ''
+    return success(injector.strikes('tool-huge', kind.name) ? 'x'.repeat(60_000) : `${kind.name} happened${rest}`)
   }
   const verify = async (_: unknown, { idempotencyKey }: ToolContext) =>
     outside.hasHappened(idempotencyKey)

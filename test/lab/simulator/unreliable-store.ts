@@ -134,6 +134,7 @@ export function unreliableStore(store: Store, host: UnreliableProcess): Store {
     runs: wrap('runs', observed),
     events: wrap('events', { ...store.events, append } as Store['events']),
     messages: wrap('messages', store.messages),
+    sessions: wrap('sessions', store.sessions),
     workers: wrap('workers', { ...store.workers, beat } as Store['workers']),
     credentials: wrap('credentials', store.credentials),
     cooldowns: wrap('cooldowns', store.cooldowns),
@@ -190,7 +191,8 @@ function withFaults(method: string, work: Method, host: UnreliableProcess): Meth
   }
 }
 
-const READS = /\.(get|getAnywhere|list|read|steps|expired|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage)$/
+const READS =
+  /\.(get|getAnywhere|list|read|steps|expired|context|ofRun|findByName|defaultOf|heldBy|pool|sealedPage|policies|idle)$/
 const isWrite = (method: string) => !READS.test(method)
 
 /** Lets virtual time pass; afterwards the process may be paused or dead. */

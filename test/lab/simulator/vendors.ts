@@ -6,6 +6,7 @@ import type { ModelRequest } from '../../../src/ports/model.ts'
 import type { EnvironmentSource } from '../../../src/providers/credentials/environment-keys.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import { countTokens } from './model.ts'
 import type { Setup } from './setup.ts'
 
 /** Every simulated secret has this form, so that a leak is detected. */
@@ -121,6 +122,13 @@ export function newVendors({ kernel, injector, setup, now, endsAt }: VendorsDeps
     return tokens > window / 2 ? failure('context-overflow', isTold ? { statedWindow: window } : {}) : undefined
   }
 
+  function lengthRefusal({ request }: VendorRequest): Failure | undefined {
+    const isTold = kernel.chance(0.5)
+    const window = setup.windows[request.model]
+    if (window === undefined || countTokens(request) <= window) return undefined
+    return { kind: 'context-overflow', detail: TOO_LONG, ...defined({ statedWindow: isTold ? window : undefined }) }
+  }
+
   function statusRefusal(): Failure | undefined {
     const kind = kernel.pick(STATUSES)
     const retryAfterMs = kernel.between(...kernel.pick(LIMITS))
@@ -155,6 +163,7 @@ export function newVendors({ kernel, injector, setup, now, endsAt }: VendorsDeps
         statusRefusal(),
         shapeRefusal(request),
         roomRefusal(asked),
+        lengthRefusal(asked),
       ]
       return refusals.find((one) => one !== undefined)
     },
@@ -199,6 +208,9 @@ const failure = (kind: FailureKind, more: Partial<Failure> = {}): Failure => ({
   detail: `simulated ${kind}`,
   ...more,
 })
+
+/** A request is longer than the window of its model: a refusal that needs no fault. */
+export const TOO_LONG = 'simulated window'
 
 type DemandRule = { isMet(request: ModelRequest): boolean; says?: Partial<Failure> }
 

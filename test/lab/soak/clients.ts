@@ -82,7 +82,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     const conversationId = await somewhere()
     const scenario = pick(weighted)
     const began = performance.now()
-    const runId = await send(conversationId, scenario, 'enqueue')
+    const runId = await send(conversationId, scenario, 'queue')
     times.sends.push(performance.now() - began)
     if (chance(0.08)) totals.steered += (await send(conversationId, pick(weighted), 'steer')) === runId ? 1 : 0
     if (chance(0.1)) await cancelSoon(runId)
@@ -104,7 +104,7 @@ export function startTraffic(agent: Agent, context: ServiceContext, seed: number
     return id
   }
 
-  async function send(conversationId: ConversationId, text: SoakScenario, policy: 'enqueue' | 'steer'): Promise<RunId> {
+  async function send(conversationId: ConversationId, text: SoakScenario, policy: 'queue' | 'steer'): Promise<RunId> {
     const content = [{ type: 'text' as const, text }]
     const { runId } = await sendMessage({ agent, conversationId, content, policy, streamTokens: chance(0.8) }, context)
     totals.sent++

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defined } from '../../../core/defined.ts'
 import { isOperator } from '../../../core/people.ts'
-import type { ProcessOutput, ProcessState, WorkspaceQuota } from '../../../ports/workspaces.ts'
+import type { OpenedPage, ProcessOutput, ProcessState, WorkspaceQuota } from '../../../ports/workspaces.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
 import type { ListedWorkspace } from '../../../service/workspaces/workspaces.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
@@ -83,6 +83,29 @@ export const wireProcessPage = ({ process, output }: ShownProcess): z.output<typ
 
 const amountsSchema = z.lazy(() => z.object({ disk_bytes: z.int(), memory_bytes: z.int(), processes: z.int() }))
 
+const portSchema = z.lazy(() =>
+  z.object({
+    port: z.int(),
+    process_id: z.string().nullable().describe('The process that listens; null if its command is unknown.'),
+  }),
+)
+
+export const pageSchema = z
+  .object({
+    id: z.string(),
+    url: z.string().describe('Opens the page once, in a browser on the machine of the server.'),
+    port: z.int().describe('Port inside the workspace.'),
+    expires_at: dateSchema.describe('When the page stops to answer; it also ends with the server.'),
+  })
+  .meta({ id: 'WorkspacePage', description: 'A port of a workspace that a browser can open.' })
+
+export const wirePage = ({ pageId, url, port, expiresAt }: OpenedPage): z.output<typeof pageSchema> => ({
+  id: pageId,
+  url,
+  port,
+  expires_at: wireDate(expiresAt),
+})
+
 export const workspaceSchema = z.lazy(() =>
   z
     .object({
@@ -97,6 +120,10 @@ export const workspaceSchema = z.lazy(() =>
       folder: z.string().optional().describe('Folder on the machine; shown to operators only.'),
       quota: amountsSchema.describe('Limits of the workspace.'),
       usage: amountsSchema.nullable().describe('What the workspace uses; null while it is asleep.'),
+      ports: z
+        .array(portSchema)
+        .nullable()
+        .describe('Ports on which processes of the workspace listen; null while it is asleep.'),
       processes: z.array(processSchema).nullable().describe('Processes of the workspace; null while it is asleep.'),
     })
     .meta({ id: 'Workspace', description: 'Terminal, processes and files of a conversation.' }),
@@ -121,6 +148,7 @@ export const wireWorkspace = (
   quota: wireAmounts(state.quota),
   // Listing does not wake a workspace that is asleep.
   usage: 'usage' in state ? wireAmounts(state.usage) : null,
+  ports: 'usage' in state ? state.ports.map(({ port, processId }) => ({ port, process_id: processId })) : null,
   processes: 'usage' in state ? state.processes.map(wireProcess) : null,
 })
 

@@ -1,17 +1,20 @@
 import { z } from 'zod'
+import type { AgentSettings } from '../../../core/agent.ts'
 import { defined } from '../../../core/defined.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { invalidSettings } from '../../../core/model-settings.ts'
+import { ineffectiveSettings, windowLimitOf } from '../../../core/model-settings.ts'
 import { Problem } from '../../../core/problem.ts'
 import type { AgentImport } from '../../../service/agents/agent-file.ts'
 import type { NewBlock } from '../../../service/memory/blocks.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
 import type { NewTool } from '../../../service/tools/tools.ts'
 import { record } from '../../field.ts'
+import { fieldsWithoutEffect } from '../../field-fate.ts'
 import { readJson } from '../../json-body.ts'
 import { parsed } from '../../parse.ts'
 import { newAgentBody, requestedModel, settingsFrom } from '../agent-body.ts'
 import { requireModel } from '../model-handle.ts'
+import { hasRoomForPrompt } from '../window-limit.ts'
 import { newBlockBody, newBlockFrom } from '../wire/block.ts'
 import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
 
@@ -42,12 +45,12 @@ export function readAgentFile(bytes: Buffer, overrides: ImportOverrides, context
   )
 }
 
-const MAX_DEPTH = 200
+const FILE_SHAPE = { depth: 200, values: 5_000_000 }
 
 /** Some files contain the document as a JSON string. */
 function parseDocument(bytes: Buffer): unknown {
-  const document = readJson(bytes, MAX_DEPTH)
-  return typeof document === 'string' ? readJson(Buffer.from(document), MAX_DEPTH) : document
+  const document = readJson(bytes, FILE_SHAPE)
+  return typeof document === 'string' ? readJson(Buffer.from(document), FILE_SHAPE) : document
 }
 
 /** An invalid file is a 400 and not a 422: the request itself is well formed. */
@@ -83,6 +86,11 @@ const fileAgent = newAgentBody.extend({
   // Values that have no effect here are kept and named, so that a file of another server can be imported.
   model_settings: record.nullish(),
   llm_config: record.nullish(),
+  response_format: record.nullish(),
+  identity_ids: z.array(z.unknown()).nullish(),
+  folder_ids: z.array(z.unknown()).nullish(),
+  source_ids: z.array(z.unknown()).nullish(),
+  from_template: z.unknown().optional(),
   messages: z.array(fileMessage).max(1_000_000).nullish(),
   in_context_message_ids: z.array(z.string()).nullish(),
   passages: z
@@ -113,22 +121,29 @@ function readAgent(
   context: ServiceContext,
 ): AgentImport {
   const model = overrides.model ? requireModel(overrides.model, context) : modelOfFile(agent, context)
-  const tools = (agent.tool_ids ?? []).map((id) => requireById(file.tools ?? [], id))
-  const blocks = (agent.block_ids ?? []).map((id) => requireById(file.blocks ?? [], id))
+  const tools = requireByIds(file.tools ?? [], agent.tool_ids ?? [])
+  const blocks = requireByIds(file.blocks ?? [], agent.block_ids ?? [])
   const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
   const settings = settingsFrom(
     { ...agent, ...defined({ embedding: overrides.embedding || undefined }) },
     { agentType: agent.agent_type ?? 'letta_v1_agent' },
   )
+  const promptLength = blockValues(agent, blocks).reduce((sum, { length }) => sum + length, agent.system?.length ?? 0)
+  const { kept, dropped } = withRoomForPrompt(settings, promptLength)
   const stored = (settings.wire?.model_settings ?? {}) as JsonObject
-  const left = [...unsupportedParts(file), ...invalidSettings(stored).map((name) => `model_settings.${name}`)]
+  const left = [
+    ...unsupportedParts(file),
+    ...ineffectiveSettings(stored).map((name) => `model_settings.${name}`),
+    ...otherFieldsWithoutEffect(agent),
+    ...dropped,
+  ]
   const { messages, contextStart } = overrides.withMessages ? importedHistory(agent) : { messages: [], contextStart: 0 }
   return {
     name: overrides.name ?? `${agent.name ?? 'imported'}${overrides.suffix}`,
     system: agent.system ?? '',
     model,
     fallback: overrides.fallback ?? agent.fallback ?? [],
-    settings: { ...settings, ...defined({ notImported: left.length > 0 ? left : undefined }) },
+    settings: { ...kept, ...defined({ notImported: left.length > 0 ? left : undefined }) },
     blocks: [...blocks, ...(agent.memory_blocks ?? [])].map((block): NewBlock => newBlockFrom(block)),
     tags: agent.tags ?? [],
     messages,
@@ -141,6 +156,32 @@ function readAgent(
       return { text, tags: tags ?? [], ...defined({ createdAt: Number.isNaN(at) ? undefined : at }) }
     }),
   }
+}
+
+const blockValues = (agent: FileAgent, blocks: readonly { value: string }[]): string[] =>
+  [...blocks, ...(agent.memory_blocks ?? [])].map(({ value }) => value)
+
+/** A limit that the system prompt alone exceeds is not imported: no message could ever be sent. */
+function withRoomForPrompt(settings: AgentSettings, promptLength: number) {
+  const limit = windowLimitOf({ settings })
+  if (limit === undefined || hasRoomForPrompt(limit, promptLength)) return { kept: settings, dropped: [] }
+  const { context_window_limit: _, ...wire } = settings.wire ?? {}
+  return { kept: { ...settings, wire }, dropped: ['context_window_limit'] }
+}
+
+/** Fields of a file that only a person of the retired server reads are not worth a note. */
+const UNREMARKABLE =
+  /^(model_settings|llm_config\.(display_name|tier|provider_category|model_wrapper|model_endpoint)|.*prompt_template)/
+
+/** The names of the other fields that are kept and have no effect here. */
+function otherFieldsWithoutEffect(agent: FileAgent): string[] {
+  const names = fieldsWithoutEffect(newAgentBody, settingsOnly(agent)).map((sentence) => sentence.split(': ')[0]!)
+  return names.filter((name) => !UNREMARKABLE.test(name))
+}
+
+/** The settings of an agent; its memory and history have schemas of their own. */
+function settingsOnly({ llm_config, enable_sleeptime, message_buffer_autoclear, hidden }: FileAgent): JsonObject {
+  return { llm_config, enable_sleeptime, message_buffer_autoclear, hidden } as JsonObject
 }
 
 /** The request can name another model than the file, which the message says. */
@@ -156,10 +197,17 @@ function modelOfFile(agent: FileAgent, context: ServiceContext): AgentImport['mo
   }
 }
 
-function requireById<T extends { id: string }>(items: readonly T[], id: string): T {
-  const item = items.find((one) => one.id === id)
-  if (item) return item
-  throw new Problem('invalid', `it refers to ${id}, which is not in the file`)
+/** A file may have a thousand agents: the index of a list is made once. */
+const indexes = new WeakMap<readonly object[], Map<string, unknown>>()
+
+function requireByIds<T extends { id: string }>(items: readonly T[], ids: readonly string[]): T[] {
+  const byId = indexes.get(items) ?? new Map(items.toReversed().map((item) => [item.id, item]))
+  indexes.set(items, byId)
+  return ids.map((id) => {
+    const item = byId.get(id)
+    if (item) return item as T
+    throw new Problem('invalid', `it refers to ${id}, which is not in the file`)
+  })
 }
 
 type FileTool = z.output<typeof fileTool>

@@ -51,7 +51,7 @@ export function readMessages(messages: readonly FileMessage[]): ReadMessage[] {
     const at = timeOf(message)
     const body = toBody(message)
     if (body.role === 'tool' && open) {
-      open.outcomes.push(...body.outcomes)
+      for (const outcome of body.outcomes) open.outcomes.push(outcome)
       open.at = at
     } else if (body.role === 'tool') {
       const text = body.outcomes.map(({ output }) => output).join('\n')
@@ -61,7 +61,7 @@ export function readMessages(messages: readonly FileMessage[]): ReadMessage[] {
     } else {
       // An approval request follows the calls that needed no approval: together they are one answer.
       const isRequest = message.role === 'approval' && body.role === 'assistant'
-      if (isRequest && open && open.outcomes.length === 0) open.answer.calls.push(...body.calls)
+      if (isRequest && open && open.outcomes.length === 0) for (const call of body.calls) open.answer.calls.push(call)
       else {
         close()
         if (isEmpty(body)) continue
@@ -85,10 +85,9 @@ function timeOf({ created_at }: FileMessage): { createdAt?: number } {
 }
 
 function resultsOf({ calls }: AssistantBody, outcomes: readonly ToolOutcome[]): ToolBody {
-  return {
-    role: 'tool',
-    outcomes: calls.map(({ callId }) => outcomes.find((one) => one.callId === callId) ?? settle(callId, 'lost')),
-  }
+  // Of two results for one call the first counts.
+  const byCall = new Map(outcomes.toReversed().map((outcome) => [outcome.callId, outcome]))
+  return { role: 'tool', outcomes: calls.map(({ callId }) => byCall.get(callId) ?? settle(callId, 'lost')) }
 }
 
 function toBody(message: FileMessage): MessageBody {

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { defined } from '../../../core/defined.ts'
 import { Problem } from '../../../core/problem.ts'
 import { type AgentImport, exportAgent, importAgents } from '../../../service/agents/agent-file.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
 import { flag } from '../../field.ts'
+import { UploadedFile } from '../../multipart.ts'
 import { operation } from '../../operation.ts'
 import { agentPath, requireAgent, requireAgentConversation } from '../path-params.ts'
 import { agentFileSchema, importedSchema } from '../wire/agent-file.ts'
@@ -25,7 +27,7 @@ const exportAgentFile = operation({
     use_legacy_format: flag.optional().describe('Not supported: true is answered with 400.'),
   }),
   answer: agentFileSchema,
-  async handle({ params, query }, context) {
+  async handle({ params, query, reply }, context) {
     const agent = await requireAgent(params.agent_id, context)
     if (query.use_legacy_format)
       throw new Problem('invalid-argument', 'The legacy format is not supported. Omit use_legacy_format.')
@@ -34,7 +36,8 @@ const exportAgentFile = operation({
       await requireAgentConversation(agent, query.conversation_id, context),
       context,
     )
-    return encodeAgentFile(query.scrub_messages ? { ...exported, messages: [] } : exported, context)
+    const file = encodeAgentFile(exported, { withMessages: !query.scrub_messages }, context)
+    return reply.type('application/json; charset=utf-8').send(Readable.from(file))
   },
 })
 
@@ -42,7 +45,7 @@ const formText = z.string().optional()
 
 const importForm = z.object({
   file: z
-    .instanceof(Blob, { error: 'the agent file is missing' })
+    .instanceof(UploadedFile, { error: 'the agent file is missing' })
     .meta({ type: 'string', format: 'binary', description: 'The agent file.' }),
   append_copy_suffix: flag.optional().describe('Whether `_copy` is added to the name. Default: true.'),
   override_existing_tools: flag.optional().describe('Whether tools with the same name are replaced. Default: true.'),
@@ -68,8 +71,7 @@ const importAgentFile = operation({
   body: importForm,
   answer: importedSchema,
   async handle({ body, request }, context) {
-    const bytes = Buffer.from(await body.file.arrayBuffer())
-    const agents = readAgentFile(bytes, toImportOverrides(body, request.headers), context)
+    const agents = readAgentFile(body.file.bytes, toImportOverrides(body, request.headers), context)
     return { agent_ids: await importAll(agents, body, context) }
   },
 })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { ADMISSION_POLICIES } from '../../../core/admission.ts'
 import { dateSchema } from '../../wire-date.ts'
+import { sessionExpirySchema } from '../session-expiry-body.ts'
 import { blockSchema } from './block.ts'
 import { always, alwaysEmpty, alwaysNull } from './constant-field.ts'
 import { approvalRequestMessageSchema } from './message-schema.ts'
@@ -42,7 +44,9 @@ const llmConfigSchema = z.lazy(() =>
     model_endpoint_type: z.string().describe('API that the provider speaks.'),
     model_endpoint: alwaysNull,
     model_wrapper: alwaysNull,
-    context_window: storedJson.describe('Context window in tokens: `context_window_limit`, or that of the model.'),
+    context_window: z
+      .int()
+      .describe('Context window in tokens: that of the model, or `context_window_limit` if smaller.'),
     temperature: storedJson.describe('`temperature` of `model_settings`, or 1.'),
     max_tokens: storedJson.describe('`max_output_tokens` of `model_settings`, or null.'),
     parallel_tool_calls: storedJson.describe('`parallel_tool_calls` of `model_settings`, or true.'),
@@ -51,11 +55,11 @@ const llmConfigSchema = z.lazy(() =>
     reasoning_effort: storedJson.describe('`reasoning.reasoning_effort` of `model_settings`, or null.'),
     max_reasoning_tokens: storedJson.describe('`thinking.budget_tokens` of `model_settings`, or 0.'),
     put_inner_thoughts_in_kwargs: always(false),
-    response_format: storedJson.describe('`response_format` as it was sent, or null.'),
+    response_format: storedJson.describe('`response_format` of `model_settings`, or null.'),
     display_name: alwaysNull,
     effort: storedJson.describe('`effort` of `model_settings`, or null.'),
-    verbosity: alwaysNull,
-    frequency_penalty: alwaysNull,
+    verbosity: storedJson.describe('`verbosity` of `model_settings`, or null.'),
+    frequency_penalty: storedJson.describe('`frequency_penalty` of `model_settings`, or null.'),
     tier: alwaysNull,
     compatibility_type: alwaysNull,
   }),
@@ -84,7 +88,7 @@ export const agentSchema = z.lazy(() =>
       embedding_config: storedJson.describe('Embedding configuration as it was sent; null when none was.'),
       llm_config: llmConfigSchema.describe('The model in the form of older clients.'),
       model_settings: storedObject.describe('Model settings as they were sent, with `provider_type` of the model.'),
-      response_format: storedJson.describe('Response format as it was sent; null when none was.'),
+      response_format: storedJson.describe('`response_format` of `model_settings`, or null.'),
       compaction_settings: storedJson.describe(
         'How conversations are summarized; null for the settings of the server.',
       ),
@@ -113,6 +117,13 @@ export const agentSchema = z.lazy(() =>
       last_run_duration_ms: z.number().nullable().describe('How long the last run of the agent took.'),
       timezone: z.string().describe('Time zone as it was sent, or UTC.'),
       hidden: z.boolean().nullable().describe('Flag of the application; lists include hidden agents.'),
+      when_busy: z
+        .enum(ADMISSION_POLICIES)
+        .nullable()
+        .describe(
+          'What a message does while a turn runs; null for the default of each route. Only Holdfast has this field.',
+        ),
+      session_expiry: sessionExpirySchema,
       message_buffer_autoclear: storedJson.describe('The value that was sent, or false.'),
       enable_sleeptime: storedJson.describe('The value that was sent, or null.'),
       max_files_open: storedJson.describe('The value that was sent, or null.'),

@@ -13,7 +13,9 @@ import { readConversationState, requireConversation } from '../../../service/con
 import type { ServiceContext } from '../../../service/service-context.ts'
 import { texts } from '../../field.ts'
 import { wireDate } from '../../wire-date.ts'
-import { contextWindowOf, endpointType } from '../model-handle.ts'
+import { endpointType } from '../model-handle.ts'
+import { wireSessionExpiry } from '../session-expiry-body.ts'
+import { windowOf } from '../window-limit.ts'
 import type { WireAgent, WireLlmConfig, WireSecret } from './agent-schema.ts'
 import { wireBlock } from './block.ts'
 import { shownIds } from './conversation.ts'
@@ -91,7 +93,7 @@ export async function agentState(agent: Agent, includes: Includes, serviceContex
     embedding_config: wire.embedding_config ?? null,
     llm_config: llmConfig(agent, serviceContext),
     model_settings: modelSettings(agent),
-    response_format: wire.response_format ?? null,
+    response_format: responseFormat(agent),
     compaction_settings: wire.compaction_settings ?? null,
     memory: { blocks: wireBlocks, file_blocks: [], agent_type, git_enabled: false, prompt_template: '' },
     blocks: wireBlocks,
@@ -112,6 +114,8 @@ export async function agentState(agent: Agent, includes: Includes, serviceContex
     last_run_duration_ms: lastRun.durationMs ?? null,
     timezone: settings.timezone ?? 'UTC',
     hidden: settings.hidden ?? null,
+    when_busy: settings.whenBusy ?? null,
+    session_expiry: wireSessionExpiry(settings.sessionExpiry),
     message_buffer_autoclear: wire.message_buffer_autoclear ?? false,
     enable_sleeptime: wire.enable_sleeptime ?? null,
     max_files_open: wire.max_files_open ?? null,
@@ -183,7 +187,7 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
     model_endpoint_type: endpointType(provider),
     model_endpoint: null,
     model_wrapper: null,
-    context_window: wire.context_window_limit ?? contextWindowOf(agent.model, serviceContext),
+    context_window: windowOf(agent, serviceContext),
     temperature: settings.temperature ?? 1,
     max_tokens: settings.max_output_tokens ?? wire.max_tokens ?? null,
     parallel_tool_calls: settings.parallel_tool_calls ?? true,
@@ -192,14 +196,20 @@ function llmConfig(agent: Agent, serviceContext: ServiceContext): WireLlmConfig 
     reasoning_effort: objectOf(settings.reasoning).reasoning_effort ?? null,
     max_reasoning_tokens: objectOf(settings.thinking).budget_tokens ?? 0,
     put_inner_thoughts_in_kwargs: false,
-    response_format: wire.response_format ?? null,
+    response_format: responseFormat(agent),
     display_name: null,
     effort: settings.effort ?? null,
-    verbosity: null,
-    frequency_penalty: null,
+    verbosity: settings.verbosity ?? null,
+    frequency_penalty: settings.frequency_penalty ?? null,
     tier: null,
     compatibility_type: null,
   }
+}
+
+const responseFormat = ({ settings }: Agent): Json => {
+  const wire = settings?.wire ?? {}
+  const { response_format, response_schema } = objectOf(wire.model_settings)
+  return response_format ?? response_schema ?? wire.response_format ?? null
 }
 
 const objectOf = (value: Json | undefined): JsonObject => (value ?? {}) as JsonObject

@@ -3,6 +3,7 @@ import type { Block } from '../../../core/block.ts'
 import { defined } from '../../../core/defined.ts'
 import type { BlockChange, NewBlock } from '../../../service/memory/blocks.ts'
 import { record } from '../../field.ts'
+import { withoutEffect } from '../../field-fate.ts'
 import { alwaysNull } from './constant-field.ts'
 import { storedObject } from './stored-json.ts'
 
@@ -59,15 +60,24 @@ export const wireBlock = (block: Block): WireBlock => ({
 const LABEL = 'Name of the block in the prompt and in the memory tools; unique within an agent.'
 const VALUE = 'Text of the block, as the prompt shows it. At most `limit` characters.'
 
+const NO_PROJECTS = 'Holdfast has no projects; the organization of the API key takes their place.'
+const NO_TEMPLATES = 'agents are not deployed from templates.'
+
 const FIELDS = {
   limit: z.number().int().min(1).max(10_000_000).nullish().describe('Maximum number of characters of the value.'),
   description: z.string().nullish().describe('What the block is for; the prompt shows it to the model.'),
   read_only: z.boolean().nullish().describe('Whether the memory tools of agents cannot change the block.'),
   tags: z.array(z.string()).max(100).nullish().describe('Labels to find the block by.'),
   metadata: record.nullish().describe('Data of the application, stored as it is sent.'),
-  hidden: z.boolean().nullish().describe('Flag of the application, stored and returned; lists include hidden blocks.'),
+  hidden: withoutEffect(z.boolean().nullish(), 'lists show all blocks.'),
   template_name: z.string().nullish().describe('Name of the template, for the filter `name` of lists.'),
   is_template: z.boolean().nullish().describe('Marks the block as a template, for the filter `templates_only`.'),
+  project_id: withoutEffect(z.string().nullish(), NO_PROJECTS),
+  template_id: withoutEffect(z.string().nullish(), NO_TEMPLATES),
+  base_template_id: withoutEffect(z.string().nullish(), NO_TEMPLATES),
+  deployment_id: withoutEffect(z.string().nullish(), NO_TEMPLATES),
+  entity_id: withoutEffect(z.string().nullish(), NO_TEMPLATES),
+  preserve_on_migration: withoutEffect(z.boolean().nullish(), NO_TEMPLATES),
 }
 
 export const newBlockBody = z.lazy(() =>

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import type { Agent } from '../../../core/agent.ts'
-import { estimateTokens } from '../../../core/compaction.ts'
 import { toModelHistory } from '../../../core/history.ts'
-import type { MessageBody } from '../../../core/message.ts'
+import { estimateAll, estimateTokens, textTokens } from '../../../core/token-estimate.ts'
 import { toolsOf } from '../../../service/agents/agent-tools.ts'
 import { requireConversation } from '../../../service/conversations/conversations.ts'
 import { promptOf, readModelContext } from '../../../service/conversations/prompt.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
-import { contextWindowOf } from '../model-handle.ts'
+import { windowOf } from '../window-limit.ts'
 import { always } from './constant-field.ts'
 import { wireMessages } from './message.ts'
 import { messageSchema } from './message-schema.ts'
@@ -25,7 +24,9 @@ const countsSchema = z.object({
 export const contextSchema = z.lazy(() =>
   z
     .object({
-      context_window_size_max: z.int().describe('Context window of the model in tokens.'),
+      context_window_size_max: z
+        .int()
+        .describe('Context window in tokens: that of the model, or the limit that was set.'),
       context_window_size_current: z.int().describe('Estimated tokens in use: the sum of all `num_tokens` fields.'),
       num_messages: z.int().describe('Messages in the context, the system prompt included.'),
       num_archival_memory: z.int().describe('Passages in the archival memory of the agent.'),
@@ -53,24 +54,24 @@ export async function contextOverview(agent: Agent, context: ServiceContext): Pr
     readModelContext(conversation.id, context),
     toolsOf(agent, context),
   ])
-  const memory = /<memory_blocks>[\s\S]*<\/memory_blocks>/.exec(prompt)?.[0] ?? ''
+  const memory = memoryIn(prompt)
   const summary = view.findLast(({ body }) => body.role === 'summary')?.body
   const shown = toModelHistory(view.map(({ body }) => body))
   const functions = tools.map(({ jsonSchema }) => ({ type: 'function' as const, function: jsonSchema }))
   const counts: z.output<typeof countsSchema> = {
-    num_tokens_system: tokensOf(prompt.replace(memory, '')),
-    num_tokens_core_memory: tokensOf(memory),
+    num_tokens_system: textTokens(prompt.replace(memory, '')),
+    num_tokens_core_memory: textTokens(memory),
     num_tokens_summary_memory: summary ? estimateTokens(summary) : 0,
-    num_tokens_functions_definitions: tokensOf(JSON.stringify(functions)),
-    num_tokens_messages: sizeOf(shown.filter(({ role }) => role !== 'summary')),
+    num_tokens_functions_definitions: textTokens(JSON.stringify(functions)),
+    num_tokens_messages: estimateAll(shown.filter(({ role }) => role !== 'summary')),
     num_tokens_external_memory_summary: 0,
   }
   return {
-    context_window_size_max: contextWindowOf(agent.model, context),
+    context_window_size_max: windowOf(agent, context, conversation),
     context_window_size_current: Object.values(counts).reduce<number>((sum, count) => sum + count, 0),
     num_messages: view.length + 1,
     num_archival_memory: passageCount,
-    num_recall_memory: conversation.nextPosition,
+    num_recall_memory: conversation.nextPosition - (conversation.listStart ?? 0),
     ...counts,
     external_memory_summary: '',
     system_prompt: prompt,
@@ -81,6 +82,8 @@ export async function contextOverview(agent: Agent, context: ServiceContext): Pr
   }
 }
 
-const sizeOf = (bodies: readonly MessageBody[]): number => bodies.reduce((sum, body) => sum + estimateTokens(body), 0)
-
-const tokensOf = (text: string): number => Math.ceil(text.length / 4)
+function memoryIn(prompt: string): string {
+  const start = prompt.indexOf('<memory_blocks>')
+  const end = prompt.lastIndexOf('</memory_blocks>')
+  return start < 0 || end < start ? '' : prompt.slice(start, end + '</memory_blocks>'.length)
+}

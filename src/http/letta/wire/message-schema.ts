@@ -120,7 +120,7 @@ const calls = {
   tool_calls: z.array(toolCallSchema).describe('Calls of this step, in order.'),
 }
 
-export const toolCallMessageSchema = z.lazy(() =>
+const toolCallMessageSchema = z.lazy(() =>
   z
     .object({ ...common.shape, message_type: z.literal('tool_call_message'), ...calls })
     .meta({ id: 'ToolCallMessage', description: 'Tool calls of the model that need no approval.' }),
@@ -131,6 +131,36 @@ export const approvalRequestMessageSchema = z.lazy(() =>
     id: 'ApprovalRequestMessage',
     description: 'Tool calls that wait for approval, or for a result of the client.',
   }),
+)
+
+const callPieceSchema = z.lazy(() =>
+  z
+    .object({
+      name: z.string().nullable().describe('Name of the tool, in the first piece of a call.'),
+      arguments: z
+        .string()
+        .describe('The next piece of the JSON text. The pieces of a call, joined, are its arguments.'),
+      tool_call_id: z.string().describe('Id of the call.'),
+    })
+    .meta({ id: 'ToolCallDelta', description: 'A piece of a tool call, while the model writes it.' }),
+)
+
+const streamedCalls = {
+  tool_call: z.union([toolCallSchema, callPieceSchema]),
+  tool_calls: z.union([z.array(toolCallSchema), callPieceSchema]),
+}
+const STREAMED_CALLS = 'With token streaming the arguments arrive in pieces: one piece instead of the list.'
+
+export const toolCallEventSchema = z.lazy(() =>
+  z
+    .object({ ...common.shape, message_type: z.literal('tool_call_message'), ...streamedCalls })
+    .meta({ id: 'ToolCallEvent', description: `Tool calls that need no approval. ${STREAMED_CALLS}` }),
+)
+
+export const approvalRequestEventSchema = z.lazy(() =>
+  z
+    .object({ ...common.shape, message_type: z.literal('approval_request_message'), ...streamedCalls })
+    .meta({ id: 'ApprovalRequestEvent', description: `Tool calls that wait for approval. ${STREAMED_CALLS}` }),
 )
 
 export const toolReturnMessageSchema = z.lazy(() =>
@@ -215,6 +245,7 @@ export const messageSchema = z.lazy(() =>
 export type WireMessage = z.output<typeof messageSchema>
 
 export type CommonFields = z.output<typeof common>
+export type WireCallPiece = z.output<typeof callPieceSchema>
 export type WireCall = z.output<typeof toolCallSchema>
 export type WireContent = z.output<typeof contentSchema>
 export type WireDecision = z.output<typeof decisionSchema>

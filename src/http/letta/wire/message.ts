@@ -15,8 +15,17 @@ import {
 } from '../../../core/message.ts'
 import type { Decision, ToolCall, ToolOutcome } from '../../../core/tool-call.ts'
 import { wireDate } from '../../wire-date.ts'
+import { type AssistantTool, IMPORTED_SPEECH, speechOf } from '../assistant-tool.ts'
 import { approvalRequestId, sliceOtid } from '../slice-ids.ts'
-import type { CommonFields, WireCall, WireContent, WireDecision, WireMessage, WireReturn } from './message-schema.ts'
+import type {
+  CommonFields,
+  WireCall,
+  WireCallPiece,
+  WireContent,
+  WireDecision,
+  WireMessage,
+  WireReturn,
+} from './message-schema.ts'
 
 export type { WireMessage } from './message-schema.ts'
 
@@ -25,16 +34,25 @@ type OfType<T extends WireMessage['message_type']> = Extract<WireMessage, { mess
 
 export type Origin = { at: number; runId?: RunId; stepId?: StepId; seq?: number }
 
-/** History as the client reads it, in order. */
-export function wireMessages(messages: readonly Message[]): WireMessage[] {
-  const tools = new Map<string, string>()
+/** History as the client reads it, in order. `speaking`: the tool whose calls are shown as assistant messages. */
+export function wireMessages(
+  messages: readonly Message[],
+  speaking: AssistantTool | 'none' = IMPORTED_SPEECH,
+): WireMessage[] {
+  const known: KnownCalls = new Map()
   return messages.flatMap((message) => {
-    if (message.body.role === 'assistant') for (const call of message.body.calls) tools.set(call.callId, call.tool)
-    return slicesOf(message, (callId) => tools.get(callId))
+    const { body } = message
+    if (body.role === 'assistant')
+      for (const call of body.calls)
+        known.set(call.callId, { tool: call.tool, text: speechOf(call, message, speaking) })
+    return slicesOf(message, known)
   })
 }
 
-function slicesOf(message: Message, toolOf: (callId: string) => string | undefined): WireMessage[] {
+/** Calls so far, by id; `text` is what one says that is shown as an assistant message. */
+type KnownCalls = Map<string, { tool: string; text: string | undefined }>
+
+function slicesOf(message: Message, known: KnownCalls): WireMessage[] {
   const { id, body, runId, stepId, createdAt } = message
   const origin: Origin = {
     at: createdAt,
@@ -45,9 +63,9 @@ function slicesOf(message: Message, toolOf: (callId: string) => string | undefin
     case 'system':
       return [inputSlice(id, body, origin)]
     case 'assistant':
-      return answerSlices(id, body, origin)
+      return answerSlices(id, { ...body, textOf: (callId) => known.get(callId)?.text }, origin)
     case 'tool':
-      return [returnSlice(id, resultsOf(body, toolOf), origin)]
+      return resultSlices(id, resultsOf(body, known), origin)
     case 'approval':
       return [responseSlice(id, body, origin)]
     case 'summary':
@@ -95,7 +113,11 @@ function wireContent(content: readonly InputPart[]): WireContent {
 }
 
 /** The slices of an answer, each of one kind. Hidden reasoning comes first and has the last slice numbers. */
-function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: Origin): WireMessage[] {
+function answerSlices(
+  id: MessageId,
+  { content, calls, textOf }: AssistantBody & { textOf(callId: string): string | undefined },
+  origin: Origin,
+): WireMessage[] {
   const pieces: ContentPiece[] = []
   let hidden = 0
   for (const part of content) {
@@ -111,11 +133,16 @@ function answerSlices(id: MessageId, { content, calls }: AssistantBody, origin: 
     if (signature) pieces.at(-1)!.signature = signature
   }
   const visible = pieces.filter(({ kind, text }) => (kind === 'text' ? text !== '' : text.trim() !== ''))
-  const free = calls.filter((call) => !call.needsApproval)
+  const spoken = calls.flatMap(({ callId }): ContentPiece[] => {
+    const text = textOf(callId)
+    return text === undefined ? [] : [{ kind: 'text', text }]
+  })
+  const free = calls.filter((call) => !call.needsApproval && textOf(call.callId) === undefined)
   const guarded = calls.filter((call) => call.needsApproval)
+  const said = [...visible, ...spoken]
   const slices: WireMessage[] = [
-    ...visible.map((piece, slice) => contentSlice(id, { ...piece, slice }, origin)),
-    ...(free.length > 0 ? [callsSlice(id, { calls: free.map(wireCall), slice: visible.length }, origin)] : []),
+    ...said.map((piece, slice) => contentSlice(id, { ...piece, slice }, origin)),
+    ...(free.length > 0 ? [callsSlice(id, { calls: free.map(wireCall), slice: said.length }, origin)] : []),
   ]
   const concealed = Array.from({ length: hidden }, (_, index) => hiddenSlice(id, slices.length + index, origin))
   const request = guarded.length > 0 ? [requestSlice(id, guarded.map(wireCall), origin)] : []
@@ -169,20 +196,46 @@ export function requestSlice(
   calls: WireCall[],
   origin: Origin,
 ): OfType<'approval_request_message'> {
-  const id = approvalRequestId(answerId)
-  const otid = id.slice('message-'.length)
   return {
-    ...commonFields(id, { stepId: stepOfAnswer(answerId), ...origin }, otid),
+    ...requestFields(answerId, origin),
     message_type: 'approval_request_message',
     tool_call: calls[0]!,
     tool_calls: calls,
   }
 }
 
+function requestFields(answerId: MessageId, origin: Origin): CommonFields {
+  const id = approvalRequestId(answerId)
+  return commonFields(id, { stepId: stepOfAnswer(answerId), ...origin }, id.slice('message-'.length))
+}
+
+export type PieceSlice = CommonFields & {
+  message_type: 'tool_call_message' | 'approval_request_message'
+  tool_call: WireCallPiece
+  tool_calls: WireCallPiece
+}
+
+/** A piece of a call while the model writes it: part of the slice that the whole call will be. */
+export function callPieceSlice(
+  id: MessageId,
+  { piece, place }: { piece: WireCallPiece; place: 'request' | { slice: number } },
+  origin: Origin,
+): PieceSlice {
+  const calls = { tool_call: piece, tool_calls: piece }
+  if (place === 'request') return { ...requestFields(id, origin), message_type: 'approval_request_message', ...calls }
+  return { ...commonFields(id, origin, sliceOtid(id, place.slice)), message_type: 'tool_call_message', ...calls }
+}
+
 type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images'> & { tool: string | undefined }
 
-const resultsOf = ({ outcomes }: ToolBody, toolOf: (callId: string) => string | undefined): WireResult[] =>
-  outcomes.map(({ spill: _, ...outcome }) => ({ ...outcome, tool: toolOf(outcome.callId) }))
+/** The success of a call that is shown as an assistant message says nothing; its failure does. */
+const resultsOf = ({ outcomes }: ToolBody, known: KnownCalls): WireResult[] =>
+  outcomes
+    .filter(({ callId, status }) => status !== 'success' || known.get(callId)?.text === undefined)
+    .map(({ spill: _, ...outcome }) => ({ ...outcome, tool: known.get(outcome.callId)?.tool }))
+
+const resultSlices = (id: MessageId, results: WireResult[], origin: Origin): WireMessage[] =>
+  results.length > 0 ? [returnSlice(id, results, origin)] : []
 
 export function returnSlice(id: MessageId, results: WireResult[], origin: Origin): OfType<'tool_return_message'> {
   const first = results[0]!

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { DEFAULT_WINDOW } from '../../../core/context-window.ts'
 import { parseTarget, type TargetHandle } from '../../../core/target.ts'
 import type { KnownModel } from '../../../service/providers/models.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
-import { DEFAULT_WINDOW, endpointType } from '../model-handle.ts'
+import { endpointType } from '../model-handle.ts'
 import { always, alwaysNull } from './constant-field.ts'
 
 export const modelSchema = z.lazy(() =>

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { MessageId } from '../../../core/id.ts'
+import { usageOfRun } from '../../../core/usage.ts'
 import type { RunDetails } from '../../../service/runs/runs.ts'
 import { alwaysNull } from './constant-field.ts'
 import { ofTypes, wireMessages } from './message.ts'
@@ -26,18 +28,22 @@ export const responseSchema = z.lazy(() =>
 
 type WireResponse = z.output<typeof responseSchema>
 
-/** The response to a client that waited for the run: all messages except those the client sent. */
-export function runResponse({ run, messages, steps, events }: RunDetails, types: string[] | undefined): WireResponse {
+/** The response to a client that waited for the run: all messages except those the client sent and `passed` ones. */
+export function runResponse(
+  { run, messages, steps, events }: RunDetails,
+  { types, passed }: { types?: string[]; passed?: ReadonlySet<MessageId> },
+): WireResponse {
   const accepted = events.flatMap(({ event }) =>
     'inputs' in event ? event.inputs.map((input) => input.messageId) : [],
   )
   const produced = messages.filter(
-    ({ id, body: { role } }) => role !== 'user' && role !== 'system' && role !== 'approval' && !accepted.includes(id),
+    ({ id, body: { role } }) =>
+      role !== 'user' && role !== 'system' && role !== 'approval' && !accepted.includes(id) && !passed?.has(id),
   )
   return {
     messages: wireMessages(produced).filter(ofTypes(types)),
     stop_reason: { message_type: 'stop_reason', stop_reason: run.stopReason ?? 'error' },
-    usage: usageOf(steps, run.id),
+    usage: usageOf(usageOfRun(events), { runId: run.id, steps: steps.length }),
     logprobs: null,
     turns: null,
   }

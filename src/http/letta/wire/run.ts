@@ -40,6 +40,19 @@ export const runSchema = z.lazy(() =>
     .meta({ id: 'Run', description: 'One accepted request and its execution.' }),
 )
 
+/** The answer to a request that does not wait. */
+export const sentRunSchema = z.lazy(() =>
+  runSchema
+    .unwrap()
+    .extend({
+      queued: z.boolean().describe('Whether the message waits for another run. Only Holdfast has this field.'),
+      steered: z
+        .boolean()
+        .describe('Whether the message joined this run, which ran before. Only Holdfast has this field.'),
+    })
+    .meta({ id: 'SentRun', description: 'The run that carries the message, and what became of the message.' }),
+)
+
 type WireRun = z.output<typeof runSchema>
 
 export function wireRun(run: Run): WireRun {

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { dateSchema } from '../../wire-date.ts'
 import { alwaysNull } from './constant-field.ts'
 import {
-  approvalRequestMessageSchema,
+  approvalRequestEventSchema,
   assistantMessageSchema,
   reasoningMessageSchema,
-  toolCallMessageSchema,
+  toolCallEventSchema,
   toolReturnMessageSchema,
 } from './message-schema.ts'
 import { stopSchema } from './run-response.ts'
@@ -98,6 +98,7 @@ const attemptFailedSchema = z.lazy(() =>
       detail: z.string(),
       remedy: z.string().describe('What Holdfast does about it, such as wait or next-target.'),
       next_target: z.string().optional().describe('Model of the next attempt, where it changes.'),
+      wait_ms: z.int().optional().describe('Pause before the next attempt, in milliseconds.'),
       ...position,
     })
     .meta({ id: 'AttemptFailedEvent', description: 'A model attempt failed and the run continues. A named event.' }),
@@ -132,8 +133,8 @@ export const streamEventSchema = z.lazy(() =>
     .discriminatedUnion('message_type', [
       assistantMessageSchema,
       reasoningMessageSchema,
-      toolCallMessageSchema,
-      approvalRequestMessageSchema,
+      toolCallEventSchema,
+      approvalRequestEventSchema,
       toolReturnMessageSchema,
       summaryEventSchema,
       stopEventSchema,

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Chunk } from '../../../core/chunk.ts'
 import { defined } from '../../../core/defined.ts'
+import type { Usage } from '../../../core/event.ts'
 import type { RunId } from '../../../core/id.ts'
-import type { NewStep } from '../../../core/projection.ts'
 import { alwaysNull } from './constant-field.ts'
 
 const tokens = {
@@ -28,7 +28,10 @@ export const usageSchema = z.lazy(() =>
       ...cachedTokensSchema,
       context_tokens: alwaysNull,
     })
-    .meta({ id: 'Usage', description: 'Tokens of a run, summed over its steps.' }),
+    .meta({
+      id: 'Usage',
+      description: 'Tokens of a run: its steps, its summaries, and failed attempts that the provider counted.',
+    }),
 )
 
 export type WireUsage = z.output<typeof usageSchema>
@@ -64,9 +67,11 @@ export const tokenDetailsSchema = z.object({
 })
 
 export const usageDetailsSchema = z.lazy(() =>
-  z
-    .object({ ...tokens, ...tokenDetailsSchema.shape })
-    .meta({ id: 'UsageDetails', description: 'Tokens of a run with the breakdown that the provider reports.' }),
+  z.object({ ...tokens, ...tokenDetailsSchema.shape }).meta({
+    id: 'UsageDetails',
+    description:
+      'Tokens of a run, summaries and counted failed attempts included, with the breakdown that the provider reports.',
+  }),
 )
 
 type WireUsageDetails = z.output<typeof usageDetailsSchema>
@@ -75,7 +80,7 @@ export const tokenDetails = ({
   cachedTokens,
   cacheWriteTokens,
   reasoningTokens,
-}: NewStep['usage']): z.output<typeof tokenDetailsSchema> => ({
+}: Usage): z.output<typeof tokenDetailsSchema> => ({
   prompt_tokens_details:
     cachedTokens === undefined && cacheWriteTokens === undefined
       ? null
@@ -88,14 +93,13 @@ export const tokenDetails = ({
 })
 
 /** The tokens of a run, as a stream reports them at its end. */
-export function usageOf(steps: readonly NewStep[], runId: RunId): WireUsage {
-  const total = sumOf(steps)
+export function usageOf(total: Usage, { runId, steps }: { runId: RunId; steps: number }): WireUsage {
   return wireUsage(
     {
       prompt_tokens: total.promptTokens,
       completion_tokens: total.completionTokens,
       total_tokens: total.promptTokens + total.completionTokens,
-      step_count: steps.length,
+      step_count: steps,
       ...defined({
         cached_input_tokens: total.cachedTokens,
         cache_write_tokens: total.cacheWriteTokens,
@@ -107,26 +111,9 @@ export function usageOf(steps: readonly NewStep[], runId: RunId): WireUsage {
 }
 
 /** The same with the breakdown that `runs/{id}/usage` has. */
-export function usageDetails(steps: readonly NewStep[]): WireUsageDetails {
-  const total = sumOf(steps)
-  return {
-    completion_tokens: total.completionTokens,
-    prompt_tokens: total.promptTokens,
-    total_tokens: total.promptTokens + total.completionTokens,
-    ...tokenDetails(total),
-  }
-}
-
-function sumOf(steps: readonly NewStep[]): NewStep['usage'] {
-  const sum = (field: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens') => {
-    const known = steps.flatMap(({ usage }) => usage[field] ?? [])
-    return known.length === 0 ? {} : { [field]: known.reduce((one, other) => one + other, 0) }
-  }
-  return {
-    promptTokens: steps.reduce((total, { usage }) => total + usage.promptTokens, 0),
-    completionTokens: steps.reduce((total, { usage }) => total + usage.completionTokens, 0),
-    ...sum('cachedTokens'),
-    ...sum('cacheWriteTokens'),
-    ...sum('reasoningTokens'),
-  }
-}
+export const usageDetails = (total: Usage): WireUsageDetails => ({
+  completion_tokens: total.completionTokens,
+  prompt_tokens: total.promptTokens,
+  total_tokens: total.promptTokens + total.completionTokens,
+  ...tokenDetails(total),
+})

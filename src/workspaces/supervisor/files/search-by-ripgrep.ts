@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { defined } from '../../../core/defined.ts'
+import { confirmMatches, type ReportedMatch } from './confirm-matches.ts'
 import { pathIn } from './open-folder.ts'
 import { TEMPORARY_NAMES } from './replace-file.ts'
 import type { SearchTask } from './search-by-walking.ts'
@@ -48,9 +49,17 @@ export function searchByRipgrep(program: string, task: SearchTask): Promise<Sear
     // Exit code 2 without an error text means unreadable files; no exit code means ripgrep was killed.
     if (code === null || (code === 2 && complaint !== '')) ending ??= 'unusable'
     if (ending === 'unusable') resolve(undefined)
-    else resolve({ matches: found.matches(), ...defined({ cutBy: ending }) })
+    else resolve(confirmed(task, found.matches(), ending))
   })
   return promise
+}
+
+async function confirmed(
+  { folder }: SearchTask,
+  reported: readonly ReportedMatch[],
+  cutBy: SearchResult['cutBy'],
+): Promise<SearchResult> {
+  return { matches: await confirmMatches(folder, reported), ...defined({ cutBy }) }
 }
 
 function ripgrepArguments({ query: { pattern, isText, glob, ignoreCase }, maxMatches }: SearchTask): string[] {
@@ -92,8 +101,8 @@ type RipgrepMessage =
 
 /** Matches of a file count at its end: only then is it known to be text. */
 function newMatchCollector(maxMatches: number) {
-  const done: SearchResult['matches'] = []
-  let current: SearchResult['matches'] = []
+  const done: ReportedMatch[] = []
+  let current: ReportedMatch[] = []
   let half: Buffer[] = []
 
   const take = (line: string) => {
@@ -109,6 +118,7 @@ function newMatchCollector(maxMatches: number) {
           path: path.replace(/^\.\//, ''),
           line: message.data.line_number,
           text: excerptAround(text, before.length),
+          at: before.length,
         })
     }
     if (message.type === 'end') {
@@ -128,7 +138,7 @@ function newMatchCollector(maxMatches: number) {
       if (start < data.length) half.push(data.subarray(start))
       return done.length > maxMatches ? 'full' : 'more'
     },
-    matches: (): SearchResult['matches'] => done.slice(0, maxMatches),
+    matches: (): ReportedMatch[] => done.slice(0, maxMatches),
   }
 }
 

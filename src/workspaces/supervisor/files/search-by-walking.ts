@@ -1,16 +1,15 @@
-import { constants, type Dirent } from 'node:fs'
-import { type FileHandle, open, readdir } from 'node:fs/promises'
+import type { Dirent } from 'node:fs'
+import { type FileHandle, readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { defined } from '../../../core/defined.ts'
 import type { FileSearchQuery } from '../../../ports/workspace-files.ts'
-import { errorCode } from './file-refusal.ts'
 import { globPattern } from './glob.ts'
 import { type LineMatcher, newLineMatcher } from './line-matcher.ts'
 import { openFolder, pathIn } from './open-folder.ts'
 import { isTemporary } from './replace-file.ts'
-import { excerptAround, MAX_FILE_BYTES, type SearchResult, SKIPPED_FOLDERS } from './search-limits.ts'
+import { excerptAround, type SearchResult, SKIPPED_FOLDERS } from './search-limits.ts'
 import { newSearchPattern } from './search-pattern.ts'
-import { detectEncoding } from './text-encoding.ts'
+import { ignoreUnreadable, readText } from './search-text.ts'
 
 export type SearchTask = {
   /** The open folder to search, and a file in it if only that is searched. */
@@ -131,35 +130,4 @@ async function matchFile(path: string, text: string | undefined, search: WalkSta
   if (!found) return 'time'
   for (const { line, text, at } of found) search.matches.push({ path, line, text: excerptAround(text, at) })
   return search.matches.length > search.maxMatches ? 'matches' : undefined
-}
-
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-
-/** Undefined if the file is too large or not text. */
-async function readText(path: string): Promise<string | undefined> {
-  const file = await open(path, OPEN_FLAGS)
-  try {
-    const stats = await file.stat()
-    if (!stats.isFile() || stats.size > MAX_FILE_BYTES) return undefined
-    const buffer = Buffer.allocUnsafe(stats.size)
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
-    const bytes = buffer.subarray(0, bytesRead)
-    const encoding = detectEncoding(bytes)
-    const text = new TextDecoder(encoding === 'utf-8-marked' ? 'utf-8' : encoding).decode(bytes)
-    return text.includes('\0') ? undefined : text
-  } finally {
-    await file.close()
-  }
-}
-
-/** Errors for files that were changed, hidden or removed during the walk. */
-const IGNORED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'EIO'])
-
-async function ignoreUnreadable<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (IGNORED_ERRORS.has(errorCode(error) ?? '')) return undefined
-    throw error
-  }
 }

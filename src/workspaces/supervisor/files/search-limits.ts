@@ -5,7 +5,7 @@ export const SEARCH_MILLISECONDS = 20_000
 export const DEFAULT_MATCHES = 200
 export const MAX_MATCHES = 1_000
 
-type FileMatch = { path: string; line: number; text: string }
+export type FileMatch = { path: string; line: number; text: string }
 
 /** Paths are relative to the start of the search. */
 export type SearchResult = { matches: FileMatch[]; cutBy?: 'matches' | 'time' }

@@ -111,6 +111,7 @@ export const WORKSPACES: readonly RecordedRequest[] = [
   get('/v1/workspaces/{{conversation}}'),
   remove('/v1/workspaces/{{conversation}}'),
   get('/v1/workspaces/{{conversation}}/processes/nothing'),
+  post('/v1/workspaces/{{conversation}}/pages', {}),
   get('/v1/workspaces?agent_id=nonsense'),
   get('/v1/workspaces?after=nonsense'),
   get(`/v1/workspaces?after=conv-${MISSING_UUID}&limit=1`),
@@ -136,6 +137,12 @@ export const WORKSPACES: readonly RecordedRequest[] = [
   get('/v1/workspaces/{{workshop}}/processes/{{process}}?from=1&limit=2'),
   get('/v1/workspaces/{{workshop}}/processes/{{process}}?last=3'),
   get('/v1/workspaces/{{workshop}}/processes/nothing'),
+  post('/v1/workspaces/{{workshop}}/pages', {}),
+  post('/v1/workspaces/{{workshop}}/pages', { port: 22, minutes: 1 }),
+  post('/v1/workspaces/{{workshop}}/pages', { port: 0, minutes: 0 }),
+  post('/v1/workspaces/{{workshop}}/pages', {}, { key: 'reader' }),
+  post('/v1/workspaces/{{workshop}}/pages', {}, { key: 'other-admin' }),
+  remove('/v1/workspaces/{{workshop}}/pages/page-none'),
 ]
 
 /** The valid deletes of a workspace. */

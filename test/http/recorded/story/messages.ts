@@ -39,7 +39,11 @@ const SENDING: readonly RecordedRequest[] = [
   }),
   post('/v1/agents/{{agent}}/messages/async', { input: ATLANTIS }, { keep: { 'async-run': 'headers.x-run-id' } }),
   settled('async-run'),
-  post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, include_return_message_types: ['none'], max_steps: 1 }),
+  post('/v1/agents/{{agent}}/messages', {
+    input: ATLANTIS,
+    include_return_message_types: ['hidden_reasoning_message'],
+    max_steps: 1,
+  }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, override_model: 'scripted/other' }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, override_model: 'nowhere/model' }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, override_model: 'no-handle' }),
@@ -48,6 +52,9 @@ const SENDING: readonly RecordedRequest[] = [
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, messages: [{ role: 'user', content: 'x' }] }),
   post('/v1/agents/{{agent}}/messages', { messages: [] }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, callback_url: 'not an address' }),
+  post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, when_busy: 'sometimes' }),
+  post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, when_busy: 'steer', max_steps: 3 }),
+  patch('/v1/agents/{{agent}}', { session_expiry: { timezone: 'Mars/Olympus' } }),
   post('/v1/agents/{{agent}}/messages', { input: ATLANTIS, callback_url: 'ftp://example.com' }),
   post(
     '/v1/agents/{{agent}}/messages',
@@ -288,7 +295,18 @@ const CONVERSATIONS: readonly RecordedRequest[] = [
     },
   ),
   settled('command-run'),
-  post('/v1/holdfast/conversations/{{conversation}}/messages', { text: FAILING, otid: 'from the command line' }),
+  post(
+    '/v1/holdfast/conversations/{{conversation}}/messages',
+    { text: FAILING, otid: 'from the command line' },
+    { keep: { 'command-run': 'body.run_id' } },
+  ),
+  settled('command-run'),
+  post(
+    '/v1/holdfast/conversations/{{conversation}}/messages',
+    { text: FAILING, reasoning_effort: 'high' },
+    { keep: { 'command-run': 'body.run_id' } },
+  ),
+  settled('command-run'),
 
   // Runs that are cancelled, one through each route.
   post('/v1/conversations/{{conversation}}/messages', {
