@@ -24,7 +24,11 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
       tallies = { answer: fresh(event.target), summary: fresh(0) }
       waitedMs = 0
     }
-    if (event.type === 'context-compacted') tallies.summary = fresh(0)
+    if (event.type === 'context-compacted') {
+      tallies.summary = fresh(0)
+      // A shorter context may overflow once more, so each compaction may be followed by another one.
+      tallies.answer.spent = tallies.answer.spent.filter(({ remedy }) => remedy !== 'compact')
+    }
     if (event.type !== 'attempt-failed' || event.remedy === 'give-up') continue
     const { purpose = 'answer', remedy, failure, credentialId, waitMs = 0 } = event
     const tally = tallies[purpose]
