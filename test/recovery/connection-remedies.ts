@@ -58,6 +58,8 @@ export const CONNECTION_REMEDIES: RemedyScenario[] = [
       const setup = await openRecoveryFixture(context, {
         chain: ['custom/m'],
         script: [{ times: 10, answer: { line: 'reset' } }, { answer: HELLO }],
+        // A wait takes up to 60 s and a random half of that; the clock must jump over all of them.
+        longestJumpMs: 150_000,
       })
       const background = await exchange(setup, 'one', { background: true })
       assert.equal(background.run.stopReason, 'end_turn', background.story.join(', '))
