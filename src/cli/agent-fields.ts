@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { ADMISSION_POLICIES } from '../core/admission.ts'
+import { COMMAND_APPROVALS } from '../core/command-approval.ts'
 import { defined } from '../core/defined.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { Problem } from '../core/problem.ts'
@@ -84,6 +85,12 @@ const AGENT_FIELDS: readonly AgentField[] = [
     description: 'What a message does while a turn runs, unless it says so.',
     choices: ADMISSION_POLICIES,
     body: ([how]) => ({ when_busy: how! }),
+  },
+  {
+    flag: '--command-approval <which>',
+    description: 'Which commands wait for approval in a sandbox. Default: destructive.',
+    choices: COMMAND_APPROVALS,
+    body: ([which]) => ({ command_approval: which! }),
   },
   expiry('--idle-minutes <minutes>', 'End a session after this time without activity.', (text) => ({
     idle_minutes: Number(text),

@@ -8,7 +8,7 @@ import type { Effort } from '../core/model-settings.ts'
 import type { Run } from '../core/run.ts'
 import type { SessionExpiry } from '../core/session-expiry.ts'
 import type { WatchEnd } from '../ports/streams.ts'
-import { updateAgent, withSessionSettings } from '../service/agents/agents.ts'
+import { updateAgent, withOwnSettings } from '../service/agents/agents.ts'
 import { type CreateAgentRequest, createAgent } from '../service/agents/create-agent.ts'
 import { answerApproval } from '../service/approvals/answer-approval.ts'
 import { useModel } from '../service/conversations/conversation-model.ts'
@@ -61,7 +61,7 @@ export const localVerbs = (context: ServiceContext): Verbs => ({
   answer: (runId, verdicts) => answerApproval({ runId, verdicts }, context),
   createAgent: (request) => createAgent(request, context),
   updateAgent: (agent, { whenBusy, sessionExpiry, ...models }) =>
-    updateAgent({ agent, ...models, settings: withSessionSettings({ whenBusy, sessionExpiry }) }, context),
+    updateAgent({ agent, ...models, settings: withOwnSettings({ whenBusy, sessionExpiry }) }, context),
   async createConversation(agent, leaves) {
     const created = await createConversation(agent, context)
     if (leaves) await leaveConversation({ agent, conversationId: leaves }, context)

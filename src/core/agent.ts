@@ -1,4 +1,5 @@
 import type { AdmissionPolicy } from './admission.ts'
+import type { CommandApproval } from './command-approval.ts'
 import type { AgentId, BlockId, ConversationId, OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
 import type { SessionExpiry } from './session-expiry.ts'
@@ -33,6 +34,8 @@ export type AgentSettings = {
   whenBusy?: AdmissionPolicy
   /** Absent: sessions never end by themselves. */
   sessionExpiry?: SessionExpiry
+  /** Absent: those that destroy or cannot be read. */
+  commandApproval?: CommandApproval
   /** Overrides, for each tool name, whether a call needs approval. */
   approvals?: Record<string, boolean>
   /** Requested tool names that did not exist when the agent was created. */

@@ -3,6 +3,7 @@ import type { Agent, Conversation } from '../core/agent.ts'
 import type { Verdict } from '../core/approval.ts'
 import type { Block } from '../core/block.ts'
 import type { NumberedChunk } from '../core/chunk.ts'
+import type { CommandApproval } from '../core/command-approval.ts'
 import { defined } from '../core/defined.ts'
 import { parseId, type RunId } from '../core/id.ts'
 import { type InputPart, type Message, textOf } from '../core/message.ts'
@@ -11,7 +12,7 @@ import type { Run } from '../core/run.ts'
 import type { SessionExpiry } from '../core/session-expiry.ts'
 import type { WatchEnd } from '../ports/streams.ts'
 import { blocksOf, requireBlockOf } from '../service/agents/agent-blocks.ts'
-import { deleteAgent, listAgents, requireAgent, updateAgent, withSessionSettings } from '../service/agents/agents.ts'
+import { deleteAgent, listAgents, requireAgent, updateAgent, withOwnSettings } from '../service/agents/agents.ts'
 import { type CreateAgentRequest, createAgent } from '../service/agents/create-agent.ts'
 import { answerApproval } from '../service/approvals/answer-approval.ts'
 import { listApprovals, type PendingApproval } from '../service/approvals/approvals.ts'
@@ -66,6 +67,8 @@ type UpdateAgent = {
   whenBusy?: AdmissionPolicy | null
   /** When sessions end by themselves. null: never. */
   sessionExpiry?: SessionExpiry | null
+  /** Which commands wait for approval in a sandbox. null: those that destroy or cannot be read. */
+  commandApproval?: CommandApproval | null
 }
 
 type RunQuery = { agent?: AgentRef; limit?: number }
@@ -158,9 +161,13 @@ export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Hold
       create: (request) => createAgent(request, context),
       get: (idOrName) => requireAgent(idOrName, context),
       list: () => listAgents(context),
-      update: async (agent, { whenBusy, sessionExpiry, ...change }) =>
+      update: async (agent, { whenBusy, sessionExpiry, commandApproval, ...change }) =>
         updateAgent(
-          { agent: await agentOf(agent), ...change, settings: withSessionSettings({ whenBusy, sessionExpiry }) },
+          {
+            agent: await agentOf(agent),
+            ...change,
+            settings: withOwnSettings({ whenBusy, sessionExpiry, commandApproval }),
+          },
           context,
         ),
       delete: async (agent) => deleteAgent(await agentOf(agent), context, AbortSignal.timeout(DELETE_TIMEOUT_MS)),

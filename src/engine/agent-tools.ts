@@ -18,13 +18,18 @@ export async function agentTools(
   { tools, stored, mcp }: ToolSources,
 ): Promise<ToolRegistry> {
   const unknown = (agent?.tools ?? []).filter((name) => !tools.find(name))
-  const approvals = agent?.settings?.approvals ?? {}
-  if (unknown.length === 0 && Object.keys(approvals).length === 0) return tools
+  const { approvals = {}, commandApproval } = agent?.settings ?? {}
+  if (unknown.length === 0 && Object.keys(approvals).length === 0 && commandApproval === undefined) return tools
   const own = new Map<string, Tool>()
   for (const tool of unknown.length > 0 ? await stored(unknown) : []) own.set(tool.name, toCallableTool(tool, mcp))
   for (const [name, needsApproval] of Object.entries(approvals)) {
     const tool = own.get(name) ?? tools.find(name)
     if (tool) own.set(name, { ...tool, needsApproval })
+  }
+  for (const name of commandApproval === undefined ? [] : (agent?.tools ?? [])) {
+    const tool = own.get(name) ?? tools.find(name)
+    if (!tool?.approvalReason) continue
+    own.set(name, { ...tool, approvalReason: (input) => tool.approvalReason?.(input, commandApproval) })
   }
   return {
     find: (name) => own.get(name) ?? tools.find(name),

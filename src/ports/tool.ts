@@ -1,3 +1,4 @@
+import type { CommandApproval } from '../core/command-approval.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId } from '../core/id.ts'
 import type { ImagePart } from '../core/image-part.ts'
 import type { Json } from '../core/json.ts'
@@ -49,10 +50,10 @@ export type Tool = {
   needsApproval: boolean
   /**
    * Why this input needs approval, for tools whose risk depends on the input; undefined if it needs none. Called once,
-   * with validated input, when the answer is recorded; the result must depend on the input alone. Agent settings can
-   * require approval for every call of a tool; they cannot switch this off.
+   * with validated input, when the answer is recorded; the result must depend on the input and the policy alone. Settings
+   * of an agent for a tool can require approval for every call; only its policy for commands can switch this off.
    */
-  approvalReason?(input: Json): string | undefined
+  approvalReason?(input: Json, policy?: CommandApproval): string | undefined
   /** Maximum characters of output for the model; longer output is saved to a file. */
   outputLimit: number
   timeoutMs: number

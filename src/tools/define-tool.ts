@@ -1,3 +1,4 @@
+import type { CommandApproval } from '../core/command-approval.ts'
 import { namedErrorText } from '../core/error-text.ts'
 import type { Json } from '../core/json.ts'
 import type { Tool, ToolAnswer, ToolContext, Verification } from '../ports/tool.ts'
@@ -9,7 +10,7 @@ type ToolDefinition<Input> = Omit<Tool, Defaulted | 'run' | 'verify' | 'approval
   Partial<Pick<Tool, Defaulted>> & {
     run(input: Input, context: ToolContext): Promise<ToolAnswer>
     verify?(input: Input, context: ToolContext): Promise<Verification>
-    approvalReason?(input: Input): string | undefined
+    approvalReason?(input: Input, policy?: CommandApproval): string | undefined
   }
 
 /** Defaults for a tool that declares nothing: the safest choice. */
@@ -24,7 +25,9 @@ const DEFAULTS: Pick<Tool, Defaulted> = {
 /** A complete tool that never throws: an exception becomes an error answer, or `unknown` in a verification. */
 export function defineTool<Input = Json>(definition: ToolDefinition<Input>): Tool {
   const { run, verify, approvalReason, ...declared } = definition
-  const asking = approvalReason ? { approvalReason: (input: Json) => approvalReason(input as Input) } : {}
+  const asking = approvalReason && {
+    approvalReason: (input: Json, policy?: CommandApproval) => approvalReason(input as Input, policy),
+  }
   const tool: Tool = { ...DEFAULTS, ...declared, ...asking, run: catchRunErrors(declared.name, run) }
   if (tool.effects === 'verifiable' && !verify) throw new Error(`${tool.name} is verifiable but has no verify`)
   return verify ? { ...tool, verify: catchVerifyErrors(verify) } : tool

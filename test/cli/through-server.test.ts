@@ -101,18 +101,24 @@ test('agents update changes the chain of an agent, with and without a server', a
   await server.ended
 })
 
-test('what a message does while a turn runs, and when sessions end, are set with and without a server', async (t) => {
+test('what a message does while a turn runs, when sessions end, and which commands wait, are set with and without a server', async (t) => {
   const home = newHome(t)
   const agents = (...args: string[]) => holdfast(['agents', ...args], { home })
   const shown = async () => {
-    const { when_busy, session_expiry } = JSON.parse((await agents('show', 'ada', '--json')).stdout)
-    return [when_busy, session_expiry]
+    const { when_busy, session_expiry, command_approval } = JSON.parse((await agents('show', 'ada', '--json')).stdout)
+    return [when_busy, session_expiry, command_approval]
   }
-  const created = await agents('create', 'ada', '--when-busy', 'steer', '--idle-minutes', '90')
+  const created = await agents(
+    ...['create', 'ada', '--when-busy', 'steer', '--idle-minutes', '90', '--command-approval', 'ask'],
+  )
   assert.equal(created.code, 0, created.stderr)
-  assert.deepEqual(await shown(), ['steer', { idle_minutes: 90, daily_at: null, timezone: null }])
-  assert.match((await agents('show', 'ada')).stdout, /busy +steer\n +sessions +end after 90 idle minutes$/m)
+  assert.deepEqual(await shown(), ['steer', { idle_minutes: 90, daily_at: null, timezone: null }, 'ask'])
+  assert.match(
+    (await agents('show', 'ada')).stdout,
+    /busy +steer\n +sessions +end after 90 idle minutes\n +commands +every command waits for approval$/m,
+  )
   const wrong = [
+    [['--command-approval', 'maybe'], /Allowed choices are ask, destructive, never/],
     [['--when-busy', 'sometimes'], /Allowed choices are queue, steer, interrupt, reject/],
     [['--idle-minutes', '0'], /whole number from 1 to/],
     [['--daily-at', '25:00'], /"25:00" is not a time of day/],
@@ -136,13 +142,13 @@ test('what a message does while a turn runs, and when sessions end, are set with
     'Asia/Tokyo',
   )
   assert.equal(daily.code, 0, daily.stderr)
-  assert.deepEqual(await shown(), ['reject', { idle_minutes: null, daily_at: '04:00', timezone: 'Asia/Tokyo' }])
+  assert.deepEqual(await shown(), ['reject', { idle_minutes: null, daily_at: '04:00', timezone: 'Asia/Tokyo' }, 'ask'])
   assert.equal((await agents('update', 'ada', '--no-session-expiry')).code, 0)
-  assert.deepEqual(await shown(), ['reject', null])
+  assert.deepEqual(await shown(), ['reject', null, 'ask'])
   server.child.kill('SIGTERM')
   await server.ended
   assert.equal((await agents('update', 'ada', '--when-busy', 'queue', '--idle-minutes', '5')).code, 0)
-  assert.deepEqual(await shown(), ['queue', { idle_minutes: 5, daily_at: null, timezone: null }])
+  assert.deepEqual(await shown(), ['queue', { idle_minutes: 5, daily_at: null, timezone: null }, 'ask'])
 })
 
 test('--when-busy of a run: refused, joined, or first in line behind the turn it cancels', async (t) => {

@@ -62,7 +62,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/callbacks-postgres.heavy.test.ts': 'callback_url',
   'http/run-records.test.ts': 'feedback',
   'http/when-busy.test.ts': 'when_busy add_default_initial_messages',
-  'http/sessions.test.ts': 'session_expiry leaves',
+  'http/sessions.test.ts': 'session_expiry command_approval leaves',
   'http/recorded/story/agents.ts': 'template_name is_template',
   'http/recorded/story/mcp-files-workspaces.ts':
     'override_existing_tools override_name override_model_handle env_vars_json port minutes',

@@ -58,7 +58,7 @@ test('a conversation that waits for approval keeps its processes when it is left
   assert.deepEqual(ended, [])
 })
 
-test('when_busy and session_expiry survive the export and the import of an agent', async (t) => {
+test('when_busy, session_expiry and command_approval survive the export and the import of an agent', async (t) => {
   const { client, fetch } = await serveFixture(t, { script: [{ text: 'Hi.' }] })
   const session_expiry = { idle_minutes: 90, daily_at: '04:00', timezone: 'Europe/Berlin' }
   const { body: agent }: WireValue = await fetch('POST', '/v1/agents/', {
@@ -66,8 +66,10 @@ test('when_busy and session_expiry survive the export and the import of an agent
     model: 'test/model',
     when_busy: 'steer',
     session_expiry,
+    command_approval: 'ask',
   })
-  assert.deepEqual([agent.when_busy, agent.session_expiry], ['steer', session_expiry])
+  const own = (one: WireValue) => [one.when_busy, one.session_expiry, one.command_approval]
+  assert.deepEqual(own(agent), ['steer', session_expiry, 'ask'])
   const { body: content }: WireValue = await fetch('GET', `/v1/agents/${agent.id}/export`)
   const bring = async (changed: (one: WireValue) => object): Promise<WireValue> => {
     const file = typeof content === 'string' ? JSON.parse(content) : structuredClone(content)
@@ -77,7 +79,10 @@ test('when_busy and session_expiry survive the export and the import of an agent
     return client.agents.retrieve(agent_ids[0]!)
   }
   const same = await bring(() => ({}))
-  assert.deepEqual([same.when_busy, same.session_expiry], ['steer', session_expiry])
-  const older = await bring(() => ({ when_busy: undefined, session_expiry: undefined }))
-  assert.deepEqual([older.when_busy, older.session_expiry], [null, null], 'a file of another server has neither')
+  assert.deepEqual(own(same), ['steer', session_expiry, 'ask'])
+  const older = await bring(() => ({ when_busy: undefined, session_expiry: undefined, command_approval: undefined }))
+  assert.deepEqual(own(older), [null, null, null], 'a file of another server has none')
+  const loose = await bring(() => ({ command_approval: 'never' }))
+  assert.equal(loose.command_approval, null, 'a file does not decide that commands run unasked')
+  assert.match(JSON.stringify(loose.metadata), /command_approval/)
 })

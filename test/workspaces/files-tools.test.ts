@@ -53,7 +53,7 @@ test('a model writes, reads, edits and searches files, and gets readable answers
     /^Replaced the content of a\.txt; it now has 4/,
   )
   assert.equal(await outputOf('read_file', { path: 'a.txt' }), '1\tone')
-  const edit = { path: 'a.txt', find: 'one', replace: '1\n2\n3' }
+  const edit = { path: 'a.txt', old_string: 'one', new_string: '1\n2\n3' }
   assert.equal(await outputOf('edit_file', edit), 'Changed a.txt in 1 place, the first at line 1.')
   const patch = '@@ -1,2 +1,2 @@\n 1\n-2\n+two\n'
   assert.equal(await outputOf('edit_file', { path: 'a.txt', patch }), 'Changed a.txt in 1 hunk, the first at line 2.')
@@ -61,6 +61,25 @@ test('a model writes, reads, edits and searches files, and gets readable answers
   assert.equal(await outputOf('search_files', { pattern: '.', text: true }), 'Nothing was found.')
   put('odd\nname', 'two\n')
   assert.equal(await outputOf('search_files', { pattern: '^two' }), 'a.txt:2: two\n"odd\\nname":1: two')
+})
+
+test('edit_file takes old_string, new_string and replace_all, and find, replace and all as before', async (t) => {
+  for (const [old, next, all] of [
+    ['old_string', 'new_string', 'replace_all'],
+    ['find', 'replace', 'all'],
+  ] as const) {
+    const { files, put } = openFilesFixture(t)
+    const { call, outputOf } = toolsOver(async () => ({ files }))
+    put('a.txt', 'one one\n')
+    assert.match((await call('edit_file', { path: 'a.txt', [old]: 'one', [next]: '1' })).output, /found 2 times/)
+    const edit = { path: 'a.txt', [old]: 'one', [next]: '1', [all]: true }
+    assert.equal(await outputOf('edit_file', edit), 'Changed a.txt in 2 places, the first at line 1.')
+    assert.equal(
+      await outputOf('edit_file', { path: 'a.txt', [old]: ' 1', [next]: '', [all]: false }),
+      'Changed a.txt in 1 place, the first at line 1.',
+    )
+    assert.equal(await outputOf('read_file', { path: 'a.txt' }), '1\t1')
+  }
 })
 
 test('a file is shown with line numbers, and with notes about its end and line endings', async (t) => {
@@ -89,10 +108,16 @@ test('an invalid input gets a message that says what to send', async (t) => {
   const { files, put, get } = openFilesFixture(t)
   const { call, outputOf } = toolsOver(async () => ({ files }))
   put('a.txt', 'one\n')
-  assert.match(await outputOf('edit_file', { path: 'a.txt' }), /give "find" and "replace", or "patch"/)
-  assert.match(await outputOf('edit_file', { path: 'a.txt', find: 'one' }), /give "replace", empty to take it away/)
-  assert.match(await outputOf('edit_file', { path: 'a.txt', find: 'a', replace: 'b', patch: '@@' }), /not both/)
-  assert.match(await outputOf('edit_file', { path: 'a.txt', find: '', replace: 'b' }), /"find" must not be empty/)
+  const edit = (input: object) => outputOf('edit_file', { path: 'a.txt', ...input })
+  assert.match(await edit({}), /give "old_string" and "new_string", or "patch"/)
+  assert.match(await edit({ find: 'one' }), /give "new_string", empty to take it away/)
+  assert.match(await edit({ old_string: 'a', new_string: 'b', patch: '@@' }), /not both/)
+  assert.match(await edit({ old_string: '', new_string: 'b' }), /"old_string" must not be empty/)
+  assert.match(await edit({ old_string: 'a', find: 'a', new_string: 'b' }), /"old_string" and "find" are the same/)
+  assert.match(
+    await edit({ old_string: 'a', new_string: 'b', replace_all: true, all: false }),
+    /are the same: give one/,
+  )
   assert.match(await outputOf('read_file', { path: 'a.txt', from_line: 0 }), /"from_line" must be 1 or more/)
   assert.match(await outputOf('write_file', { path: 'a.txt' }), /"content" is missing/)
   assert.deepEqual(await call('read_file', { path: '../x' }), {

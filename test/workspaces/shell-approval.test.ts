@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realClock } from '../../src/config/real-clock.ts'
 import { sha256 } from '../../src/config/sha256.ts'
+import type { CommandApproval } from '../../src/core/command-approval.ts'
+import { defined } from '../../src/core/defined.ts'
 import type { Json } from '../../src/core/json.ts'
 import { agentTools } from '../../src/engine/agent-tools.ts'
 import { resolveCalls } from '../../src/engine/resolve-calls.ts'
@@ -14,7 +16,13 @@ import { stubEngineDeps } from '../harness/stubs.ts'
 import { openTurns, outcomesIn } from './fixture-turns.ts'
 import { openWorkspacesFixture } from './fixture-workspaces.ts'
 
-type ApprovalCase = { tool?: string; input: Json; approvals?: Record<string, boolean>; containment?: Containment }
+type ApprovalCase = {
+  tool?: string
+  input: Json
+  approvals?: Record<string, boolean>
+  commandApproval?: CommandApproval
+  containment?: Containment
+}
 
 const HARMLESS = { command: 'ls -la' }
 const DESTRUCTIVE = { command: 'git push --force' }
@@ -46,7 +54,48 @@ const RULES: { what: string; call: ApprovalCase; needsApproval: boolean }[] = [
     needsApproval: true,
   },
   { what: 'listing processes', call: { tool: 'process', input: { action: 'list' } }, needsApproval: false },
-  { what: 'typing', call: { tool: 'process', input: { action: 'write', input: "it's\n" } }, needsApproval: false },
+  { what: 'typing', call: { tool: 'process', input: { action: 'write', input: 'its\n' } }, needsApproval: false },
+  { what: 'closing the input', call: { tool: 'process', input: { action: 'write' } }, needsApproval: false },
+  {
+    what: 'typing what cannot be read',
+    call: { tool: 'process', input: { action: 'write', input: "rm -rf victim\n'" } },
+    needsApproval: true,
+  },
+  {
+    what: 'a harmless command of an agent whose commands all wait',
+    call: { input: HARMLESS, commandApproval: 'ask' },
+    needsApproval: true,
+  },
+  {
+    what: 'typing to a process of an agent whose commands all wait',
+    call: { tool: 'process', input: { action: 'write', input: 'ls\n' }, commandApproval: 'ask' },
+    needsApproval: true,
+  },
+  {
+    what: 'listing the processes of an agent whose commands all wait',
+    call: { tool: 'process', input: { action: 'list' }, commandApproval: 'ask' },
+    needsApproval: false,
+  },
+  {
+    what: 'a destructive command of an agent whose commands never wait',
+    call: { input: DESTRUCTIVE, commandApproval: 'never' },
+    needsApproval: false,
+  },
+  {
+    what: 'a harmless command of an agent whose commands never wait, but whose shell always needs approval',
+    call: { input: HARMLESS, commandApproval: 'never', approvals: { shell: true } },
+    needsApproval: true,
+  },
+  {
+    what: 'a harmless command without a sandbox, of an agent whose commands never wait',
+    call: { input: HARMLESS, commandApproval: 'never', containment: 'local' },
+    needsApproval: true,
+  },
+  {
+    what: 'a destructive command of an agent with the default policy',
+    call: { input: DESTRUCTIVE, commandApproval: 'destructive' },
+    needsApproval: true,
+  },
   {
     what: 'typing a destructive command',
     call: { tool: 'process', input: { action: 'write', input: 'rm -rf /\n' } },
@@ -61,10 +110,10 @@ const RULES: { what: string; call: ApprovalCase; needsApproval: boolean }[] = [
 
 for (const { what, call, needsApproval } of RULES)
   test(`${what} ${needsApproval ? 'waits for approval' : 'needs no approval'}`, async (context) => {
-    const { tool = 'shell', input, approvals = {}, containment = 'bubblewrap' } = call
+    const { tool = 'shell', input, approvals = {}, commandApproval, containment = 'bubblewrap' } = call
     const { workspaces } = openWorkspacesFixture(context)
     const all = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
-    const agent = { tools: [tool], settings: { approvals } }
+    const agent = { tools: [tool], settings: { approvals, ...defined({ commandApproval }) } }
     const tools = await agentTools(agent, { tools: all, stored: async () => [], mcp: stubEngineDeps().mcp })
     const raw = [{ callId: 'a', tool, json: JSON.stringify(input) }]
     const parts = { tools, allowed: [tool], digest: sha256, newCallId: () => 'b' }

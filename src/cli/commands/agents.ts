@@ -1,4 +1,5 @@
 import type { Agent } from '../../core/agent.ts'
+import { type CommandApproval, DEFAULT_COMMAND_APPROVAL } from '../../core/command-approval.ts'
 import { defined } from '../../core/defined.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
@@ -149,6 +150,7 @@ export const show = (idOrName: string, { json }: JsonFlag, cli: CliContext): Pro
         ['compaction', asJson(settings.wire?.compaction_settings)],
         ['busy', settings.whenBusy ?? 'the default of each request'],
         ['sessions', sessionExpiryText(settings.sessionExpiry)],
+        ['commands', commandApprovalText(settings.commandApproval)],
         ['has', footprintText(await agentFootprint(agent, context))],
         ['created', timeJson(createdAt) ?? ''],
         ['system', safeText(system)],
@@ -175,6 +177,13 @@ function approvalsText(approvals: Record<string, boolean> = {}): string | undefi
   ]
   return parts.filter(Boolean).join('; ')
 }
+
+const commandApprovalText = (which: CommandApproval = DEFAULT_COMMAND_APPROVAL): string =>
+  ({
+    ask: 'every command waits for approval',
+    destructive: 'those that destroy or cannot be read wait for approval',
+    never: 'none waits for approval in a sandbox',
+  })[which]
 
 export const remove = (idOrName: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
   withHome(cli, 'rows', async ({ context, api }) => {
@@ -208,6 +217,7 @@ const agentJson = async (agent: Agent, context: ServiceContext) => {
     compaction_settings: settings.wire?.compaction_settings ?? null,
     when_busy: settings.whenBusy ?? null,
     session_expiry: settings.sessionExpiry ? expiryJson(settings.sessionExpiry) : null,
+    command_approval: settings.commandApproval ?? null,
     created_at: timeJson(createdAt),
   }
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { AgentSettings } from '../../core/agent.ts'
+import { COMMAND_APPROVALS } from '../../core/command-approval.ts'
 import { THRESHOLD_RANGE } from '../../core/context-window.ts'
 import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isTimeZone } from '../../core/session-expiry.ts'
 import { parseTarget } from '../../core/target.ts'
-import { withSessionSettings } from '../../service/agents/agents.ts'
+import { withOwnSettings } from '../../service/agents/agents.ts'
 import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
 import { partlyWithoutEffect, refusedList, refusedValue, withoutEffect } from '../field-fate.ts'
@@ -153,6 +154,12 @@ const COMMON = {
       'What a message does while a turn runs, unless its request says so: see `when_busy` of messages. null: the default of each route. Only Holdfast has this field.',
     ),
   session_expiry: sessionExpiryBody,
+  command_approval: z
+    .enum(COMMAND_APPROVALS)
+    .nullish()
+    .describe(
+      'Which commands of `shell`, and input of `process`, wait for approval in a sandbox: `ask` all, `destructive` those that destroy or cannot be read, `never` none. null: `destructive`. Without a sandbox all wait. Only Holdfast has this field.',
+    ),
   ...STORED_FIELDS,
 }
 
@@ -240,7 +247,7 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
     }),
   }
   return {
-    ...sessionSettingsFrom(body, before),
+    ...ownSettingsFrom(body, before),
     ...defined({
       description: description === null || description === undefined ? undefined : description,
       metadata: metadata ?? undefined,
@@ -253,12 +260,17 @@ export function settingsFrom(body: AgentFields, before: AgentSettings): AgentSet
 }
 
 /** null turns a setting off: it has no other value for that. */
-const sessionSettingsFrom = (
-  { when_busy, session_expiry }: Pick<AgentFields, 'when_busy' | 'session_expiry'>,
+const ownSettingsFrom = (
+  {
+    when_busy,
+    session_expiry,
+    command_approval,
+  }: Pick<AgentFields, 'when_busy' | 'session_expiry' | 'command_approval'>,
   before: AgentSettings,
 ): AgentSettings =>
-  withSessionSettings({
+  withOwnSettings({
     whenBusy: when_busy,
+    commandApproval: command_approval,
     sessionExpiry: session_expiry ? toSessionExpiry(session_expiry) : session_expiry,
   })(before)
 /** True in `llm_config` is a default of older servers, so it only undoes a false. */

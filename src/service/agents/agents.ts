@@ -86,18 +86,24 @@ type UpdateAgentRequest = {
   secrets?: Secrets
 }
 
-type SessionChange = { [Key in 'whenBusy' | 'sessionExpiry']?: AgentSettings[Key] | null | undefined }
+/** Settings that only Holdfast has. */
+type OwnSettings = Pick<AgentSettings, 'whenBusy' | 'sessionExpiry' | 'commandApproval'>
+export type OwnSettingsChange = { [Key in keyof OwnSettings]?: AgentSettings[Key] | null | undefined }
 
 /** Absent fields stay unchanged; null turns a setting off. */
-export const withSessionSettings =
-  (change: SessionChange) =>
-  ({ whenBusy, sessionExpiry, ...others }: AgentSettings): AgentSettings => ({
+export const withOwnSettings =
+  (change: OwnSettingsChange) =>
+  ({ whenBusy, sessionExpiry, commandApproval, ...others }: AgentSettings): AgentSettings => ({
     ...others,
     ...defined({
-      whenBusy: change.whenBusy === undefined ? whenBusy : (change.whenBusy ?? undefined),
-      sessionExpiry: change.sessionExpiry === undefined ? sessionExpiry : (change.sessionExpiry ?? undefined),
+      whenBusy: changedTo(change.whenBusy, whenBusy),
+      sessionExpiry: changedTo(change.sessionExpiry, sessionExpiry),
+      commandApproval: changedTo(change.commandApproval, commandApproval),
     }),
   })
+
+const changedTo = <T>(change: T | null | undefined, before: T | undefined): T | undefined =>
+  change === undefined ? before : (change ?? undefined)
 
 /** Running turns keep their settings; the next turn uses the new ones. */
 export async function updateAgent(request: UpdateAgentRequest, context: ServiceContext): Promise<Agent> {

@@ -2,6 +2,7 @@ import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { BASE_TOOLS, DEMO_TOOLS, MEMORY_TOOLS, WEB_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
 import { type Block, cleanText } from '../../core/block.ts'
+import { COMMAND_APPROVALS } from '../../core/command-approval.ts'
 import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
@@ -92,9 +93,14 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
 }
 
 /** For callers whose values no schema has checked. */
-export function refuseFaultySettings({ whenBusy, sessionExpiry }: AgentSettings = {}): void {
+export function refuseFaultySettings({ whenBusy, sessionExpiry, commandApproval }: AgentSettings = {}): void {
   if (whenBusy !== undefined && !ADMISSION_POLICIES.includes(whenBusy))
     throw new Problem('invalid', `whenBusy must be one of ${ADMISSION_POLICIES.join(', ')}, not "${whenBusy}".`)
+  if (commandApproval !== undefined && !COMMAND_APPROVALS.includes(commandApproval))
+    throw new Problem(
+      'invalid',
+      `commandApproval must be one of ${COMMAND_APPROVALS.join(', ')}, not "${commandApproval}".`,
+    )
   const fault = sessionExpiry && faultIn(sessionExpiry)
   if (fault) throw new Problem('invalid', `sessionExpiry: ${fault}`)
 }

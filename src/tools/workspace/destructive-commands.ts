@@ -25,10 +25,7 @@ const MAX_STEPS = 10_000_000
 const STEPS_PER_CHARACTER = 4
 const STEPS_PER_WORD = 20
 
-/** Why every command needs approval where there is no sandbox. */
-export const NO_SANDBOX = 'it runs without a sandbox'
-
-export const UNREADABLE = 'the command line cannot be parsed'
+const UNREADABLE = 'the command line cannot be parsed'
 const CANNOT_BE_READ = 'it runs something that is known only at run time'
 const TOO_COMPLICATED = 'it is too complicated to be judged'
 

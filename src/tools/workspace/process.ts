@@ -11,8 +11,8 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
+import { whyCommandAsks } from './command-guard.ts'
 import { describeStatus, formatOutput, lastLines } from './describe-process.ts'
-import { findDestruction, NO_SANDBOX, UNREADABLE } from './destructive-commands.ts'
 import { followCommand, retryWhileUnavailable } from './follow-command.ts'
 
 type ProcessToolDeps = {
@@ -148,12 +148,9 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     // Only `write` must not happen twice; every other action can be repeated.
     effects: 'verifiable',
     needsApproval: false,
-    // The input may be for any program, so one that cannot be read as a command line is not suspicious.
-    approvalReason({ action, input = '' }) {
-      if (action !== 'write') return undefined
-      const why = findDestruction(input)
-      return why !== undefined && why !== UNREADABLE ? why : containment === 'local' ? NO_SANDBOX : undefined
-    },
+    // The program that reads the input may be a shell.
+    approvalReason: ({ action, input = '' }, policy) =>
+      action === 'write' && input !== '' ? whyCommandAsks(input, { containment, policy }) : undefined,
     timeoutMs: longestWaitSeconds * 1_000 + OVERHEAD_MS,
     run: async (input, { conversationId, signal }) => {
       try {

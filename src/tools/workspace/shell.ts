@@ -8,8 +8,8 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { defineTool, failure } from '../define-tool.ts'
+import { whyCommandAsks } from './command-guard.ts'
 import { describeStatus, formatOutput, isSuccess } from './describe-process.ts'
-import { findDestruction, NO_SANDBOX } from './destructive-commands.ts'
 import { followCommand, retryWhileUnavailable } from './follow-command.ts'
 
 type ShellToolDeps = {
@@ -35,7 +35,7 @@ const OVERHEAD_MS = 120_000
  * Runs a command in the conversation's workspace. The idempotency key of the call is the key of the process, so the
  * worker that takes over after a crash finds it: the command never runs twice, and its result is reported as usual.
  *
- * A destructive command needs approval (`destructive-commands.ts`); without a sandbox every command does. This depends
+ * `commandApproval` of the agent says which commands need approval; without a sandbox every command does. This depends
  * on the input, so it applies even to an agent whose settings exempt `shell` from approval.
  */
 export function shell({ workspaces, containment, clock, longestWaitSeconds }: ShellToolDeps): Tool {
@@ -85,7 +85,7 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     inputSchema: schema(longestWaitSeconds),
     effects: 'verifiable',
     needsApproval: isLocal,
-    approvalReason: ({ command }) => findDestruction(command) ?? (isLocal ? NO_SANDBOX : undefined),
+    approvalReason: ({ command }, policy) => whyCommandAsks(command, { containment, policy }),
     // The tool itself answers long before this timeout.
     timeoutMs: longestWaitSeconds * 1_000 + OVERHEAD_MS,
     run: async (input, context) => {
@@ -151,7 +151,7 @@ const describe = (longest: number, isLocal: boolean): string =>
     'the background.',
     isLocal
       ? 'A person has to agree to every command.'
-      : 'A person has to agree to commands that destroy (rm -r, git reset --hard and the like) or that cannot be read.',
+      : 'A person may have to agree to a command, usually if it destroys (rm -r, git reset --hard and the like) or cannot be read.',
   ].join(' ')
 
 const schema = (longest: number) => ({

@@ -124,8 +124,14 @@ function readAgent(
   const tools = requireByIds(file.tools ?? [], agent.tool_ids ?? [])
   const blocks = requireByIds(file.blocks ?? [], agent.block_ids ?? [])
   const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
+  // A file from elsewhere must not decide that commands run unasked.
+  const isLoose = agent.command_approval === 'never'
   const settings = settingsFrom(
-    { ...agent, ...defined({ embedding: overrides.embedding || undefined }) },
+    {
+      ...agent,
+      command_approval: isLoose ? null : agent.command_approval,
+      ...defined({ embedding: overrides.embedding || undefined }),
+    },
     { agentType: agent.agent_type ?? 'letta_v1_agent' },
   )
   const promptLength = blockValues(agent, blocks).reduce((sum, { length }) => sum + length, agent.system?.length ?? 0)
@@ -136,6 +142,7 @@ function readAgent(
     ...ineffectiveSettings(stored).map((name) => `model_settings.${name}`),
     ...otherFieldsWithoutEffect(agent),
     ...dropped,
+    ...(isLoose ? ['command_approval'] : []),
   ]
   const { messages, contextStart } = overrides.withMessages ? importedHistory(agent) : { messages: [], contextStart: 0 }
   return {

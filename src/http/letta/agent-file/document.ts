@@ -71,6 +71,7 @@ async function encodeAgent(
     fallback: agent.fallback,
     when_busy: state.when_busy,
     session_expiry: state.session_expiry,
+    command_approval: state.command_approval,
     llm_config: withoutDefaults(state.llm_config, wire),
     model_settings: storedValue(wire, 'model_settings'),
     embedding: state.embedding,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ADMISSION_POLICIES } from '../../../core/admission.ts'
+import { COMMAND_APPROVALS } from '../../../core/command-approval.ts'
 import { dateSchema } from '../../wire-date.ts'
 import { sessionExpirySchema } from '../session-expiry-body.ts'
 import { blockSchema } from './block.ts'
@@ -124,6 +125,12 @@ export const agentSchema = z.lazy(() =>
           'What a message does while a turn runs; null for the default of each route. Only Holdfast has this field.',
         ),
       session_expiry: sessionExpirySchema,
+      command_approval: z
+        .enum(COMMAND_APPROVALS)
+        .nullable()
+        .describe(
+          'Which commands wait for approval in a sandbox; null for those that destroy or cannot be read. Only Holdfast has this field.',
+        ),
       message_buffer_autoclear: storedJson.describe('The value that was sent, or false.'),
       enable_sleeptime: storedJson.describe('The value that was sent, or null.'),
       max_files_open: storedJson.describe('The value that was sent, or null.'),

@@ -116,6 +116,7 @@ export async function agentState(agent: Agent, includes: Includes, serviceContex
     hidden: settings.hidden ?? null,
     when_busy: settings.whenBusy ?? null,
     session_expiry: wireSessionExpiry(settings.sessionExpiry),
+    command_approval: settings.commandApproval ?? null,
     message_buffer_autoclear: wire.message_buffer_autoclear ?? false,
     enable_sleeptime: wire.enable_sleeptime ?? null,
     max_files_open: wire.max_files_open ?? null,
