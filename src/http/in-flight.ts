@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Limits } from '../core/limits.ts'
 import type { Problem } from '../core/problem.ts'
@@ -95,7 +96,9 @@ function disconnectStalled(
   { raw }: FastifyReply,
   { stalledMs, size }: { stalledMs: number; size: number | undefined },
 ) {
-  raw.socket?.setTimeout(stalledMs)
+  // A request of this process has no connection.
+  if (!(raw.socket instanceof Socket)) return
+  raw.socket.setTimeout(stalledMs)
   if (size === undefined) return
   const tooSlow = setTimeout(() => raw.destroy(), stalledMs + size / SLOWEST_BYTES_PER_MS).unref()
   raw.once('close', () => clearTimeout(tooSlow))

@@ -7,6 +7,7 @@ import { newChatScreen } from '../../src/cli/live/chat-screen.ts'
 import { withoutStyles } from '../../src/cli/live/text-width.ts'
 import { wrapLine } from '../../src/cli/live/wrap-text.ts'
 import { argumentLines } from '../../src/cli/render/arguments.ts'
+import { termLines } from '../../src/cli/render/terms.ts'
 import { type Look, newScreen, PLAIN } from '../../src/cli/terminal.ts'
 import { textWidth } from '../../src/cli/text-width.ts'
 import type { Chunk } from '../../src/core/chunk.ts'
@@ -127,6 +128,36 @@ test('Tab completes what is certain and lists what is not', () => {
   assert.deepEqual(completed('/stat', completion), { text: '/status ', choices: ['status'] })
   assert.deepEqual(completed('/st', completion), { text: '/st', choices: ['status', 'stop'] })
   assert.deepEqual(completed('/x', completion), { text: '/x', choices: [] })
+})
+
+test('terms and explanations stand in two columns, and below each other where there is no room', () => {
+  const terms = [
+    ['/help', 'Show this list.'],
+    [
+      '/reasoning off | minimal | low | medium | high',
+      'How much the model reasons, from the next turn of this chat on.',
+    ],
+  ] as const
+  assert.deepEqual(termLines(terms, { width: 50 }), [
+    '  /help  Show this list.',
+    '  /reasoning off | minimal | low | medium | high',
+    '         How much the model reasons, from the next',
+    '         turn of this chat on.',
+  ])
+  assert.deepEqual(termLines(terms, { width: 32 }), [
+    '  /help',
+    '    Show this list.',
+    '  /reasoning off | minimal | low',
+    '    | medium | high',
+    '    How much the model reasons,',
+    '    from the next turn of this',
+    '    chat on.',
+  ])
+  for (const width of [12, 20, 31, 80]) {
+    const rows = termLines(terms, { width })
+    assert.ok(rows.every((row) => row.length <= width))
+    assert.equal(rows.join(' ').replaceAll(/\s+/g, ' ').trim(), terms.flat().join(' '))
+  }
 })
 
 test('the status names the model, the attempt and the seconds until it', () => {

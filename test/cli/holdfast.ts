@@ -50,10 +50,11 @@ export async function startServing(home: string, environment: Record<string, str
 }
 
 /** Starts the program on a pseudo terminal. Before it begins and after it ended, the settings of the terminal are printed. */
-export function startAtTerminal(args: string[], { size = DEFAULT_SIZE, ...location }: TerminalLocation): CliProcess {
+export function startAtTerminal(args: string[], options: TerminalLocation): CliProcess {
+  const { size = DEFAULT_SIZE, pipedTo, ...location } = options
   const program = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
   const { columns, rows } = size
-  const named = `(sh -c 'echo $PPID' > "$HOLDFAST_HOME/terminal-pid"; exec ${program})`
+  const named = `(sh -c 'echo $PPID' > "$HOLDFAST_HOME/terminal-pid"; exec ${program})${pipedTo ? ` | ${pipedTo}` : ''}`
   const command = `stty cols ${columns} rows ${rows}; ${named}; code=$?; stty -a | grep -o -- '-*icanon'; exit $code`
   return started(
     spawn('script', ['-qefc', command, '/dev/null'], { env: { TERM: 'xterm', ...environmentFor(location) } }),
@@ -63,7 +64,11 @@ export function startAtTerminal(args: string[], { size = DEFAULT_SIZE, ...locati
 /** The process of the program at the terminal of this home: `child` is the terminal itself. */
 export const pidAtTerminal = (home: string): number => Number(readFileSync(join(home, 'terminal-pid'), 'utf8'))
 
-type TerminalLocation = CliLocation & { size?: { columns: number; rows: number } }
+type TerminalLocation = CliLocation & {
+  size?: { columns: number; rows: number }
+  /** A command that reads the output of the program. */
+  pipedTo?: string
+}
 
 const DEFAULT_SIZE = { columns: 100, rows: 30 }
 

@@ -4,9 +4,9 @@ import { argumentLines } from '../render/arguments.ts'
 import { type Look, safeText } from '../terminal.ts'
 import type { ChatSession } from './chat-session.ts'
 
-type Asking = Pick<ChatSession, 'keyboard' | 'screen' | 'runCommand'>
+type Asking = Pick<ChatSession, 'keyboard' | 'screen' | 'runCommand' | 'conversation'>
 
-/** Asks about each call in turn. Undefined: the user left before the last answer, so no call is answered. */
+/** Asks about each call in turn. Undefined: the user left the chat or the conversation before the last answer. */
 export async function askApproval(calls: readonly ToolCall[], chat: Asking): Promise<Verdict[] | undefined> {
   const { screen } = chat
   const verdicts: Verdict[] = []
@@ -19,7 +19,9 @@ export async function askApproval(calls: readonly ToolCall[], chat: Asking): Pro
   return verdicts
 }
 
-async function askOne(call: ToolCall, { keyboard, screen, runCommand }: Asking): Promise<Verdict | undefined> {
+async function askOne(call: ToolCall, chat: Asking): Promise<Verdict | undefined> {
+  const { keyboard, screen, runCommand } = chat
+  const { id: conversationId } = chat.conversation
   const { bold, dim, yellow } = screen.look.paint
   const why = call.askedBecause ? `${dim(`Approval is needed because ${safeText(call.askedBecause)}.`)} ` : ''
   const question = `  ${yellow('?')} Run ${bold(safeText(call.tool))}? ${why}${dim('y = yes, n = no, or type a reason to deny:')} `
@@ -29,6 +31,7 @@ async function askOne(call: ToolCall, { keyboard, screen, runCommand }: Asking):
     const command = line.trim()
     if (command.startsWith('/') && !ANSWER.test(command)) {
       if ((await runCommand(command)) !== 'go-on') return undefined
+      if (chat.conversation.id !== conversationId) return undefined
       continue
     }
     const verdict = verdictOf(line, call)

@@ -9,16 +9,20 @@ import { askApproval, callText } from './ask-approval.ts'
 import type { ChatSession } from './chat-session.ts'
 import { followTurn } from './follow-turn.ts'
 import type { Entered } from './keyboard.ts'
-import { sendFromChat } from './send-from-chat.ts'
+import { nextQueued, sendFromChat } from './send-from-chat.ts'
 import { turnSummary } from './turn-summary.ts'
 
 /** `go-on`: read the next line. `nothing-done`: likewise, nothing was printed. `leave`: the user left during a turn. */
 export type ChatOutcome = 'go-on' | 'nothing-done' | 'leave'
 
 /** Sends one message and prints the whole turn, approvals included, and the turns of messages sent meanwhile. */
-export async function sendAndFollow({ text, shown }: Entered, chat: ChatSession): Promise<ChatOutcome> {
-  echo(shown, chat)
-  return followTurnToEnd(async () => (await sendFromChat(text, chat)).runId, chat)
+export async function sendAndFollow(entered: Entered, chat: ChatSession): Promise<ChatOutcome> {
+  echo(entered.shown, chat)
+  return followTurnToEnd(async () => {
+    const { runId, type } = await sendFromChat(entered, chat)
+    if (type === 'steered') chat.screen.line(chat.screen.look.paint.dim(`  It joins the turn that runs (${runId}).`))
+    return runId
+  }, chat)
 }
 
 /** A terminal shows the message above its answer; without one the input was echoed already. */
@@ -71,7 +75,7 @@ export async function followTurnToEnd(open: () => Promise<RunId>, chat: ChatSess
   const ended = await followTurn(open, chat)
   if (!ended || chat.leaving.signal.aborted) return 'leave'
   const outcome = await askForApprovals(ended, chat)
-  const next = outcome === 'go-on' ? chat.queued.shift() : undefined
+  const next = outcome === 'go-on' ? nextQueued(chat) : undefined
   if (!next) return outcome
   chat.screen.line()
   echo(next.shown, chat)
@@ -83,9 +87,12 @@ async function askForApprovals(run: Run, chat: ChatSession): Promise<ChatOutcome
   const { context, verbs, keyboard } = chat
   const turn = [run.id]
   let current = run
+  const { id: conversationId } = chat.conversation
   while (current.waiting) {
     if (!keyboard.isAttended) return printOpenApproval(current, chat)
     const verdicts = await askApproval(await pendingCalls(current, context), chat)
+    // `/new` or `/switch` at the question: the approval waits in the conversation that was left.
+    if (!verdicts && chat.conversation.id !== conversationId) return 'go-on'
     if (!verdicts) {
       printOpenApproval(current, chat)
       return 'leave'

@@ -5,12 +5,15 @@ import type { Effort } from '../../core/model-settings.ts'
 import type { Problem } from '../../core/problem.ts'
 import type { HomeSession } from '../home-session.ts'
 import type { Screen } from '../terminal.ts'
+import type { SentText } from '../verbs.ts'
 import type { Keyboard } from './keyboard.ts'
 import type { ListedConversation } from './listed-conversations.ts'
 import type { StatusRow } from './status-row.ts'
 
 /** A message that was sent while a turn ran, and whose turn follows. */
 type QueuedMessage = { runId: RunId; shown: string }
+
+type SteeredMessage = { sent: SentText; shown: string }
 
 /** `leave`: the user left during a turn that the command followed. */
 export type CommandOutcome = 'quit' | 'leave' | 'go-on'
@@ -30,6 +33,8 @@ export type ChatSession = HomeSession & {
   /** Runs that this chat printed, or that ended before it began. */
   shownRuns: Set<RunId>
   queued: QueuedMessage[]
+  /** Messages that joined a running turn whose end is not known yet. */
+  steered: SteeredMessage[]
   /** The conversations as they were last listed: `/switch` takes their numbers. */
   listed?: ListedConversation[]
   /** The run whose turn is being shown. */

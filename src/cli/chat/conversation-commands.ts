@@ -4,7 +4,8 @@ import { listMessages } from '../../service/messages/messages.ts'
 import { listRuns } from '../../service/runs/runs.ts'
 import { commandLine } from '../program-name.ts'
 import { renderMessage } from '../render/message.ts'
-import { ageText, count, runLine } from '../render/run.ts'
+import { ageText, count } from '../render/run.ts'
+import { printRuns, runOverviews } from '../render/run-table.ts'
 import { shortId } from '../render/short-id.ts'
 import { safeText } from '../terminal.ts'
 import { cutToWidth } from '../text-width.ts'
@@ -24,11 +25,11 @@ export const CONVERSATION_COMMANDS: Record<string, SlashCommand> = {
     description: 'Start a new conversation with the same agent.',
     notDuringTurn: true,
     async run(_, chat) {
-      const left = chat.conversation
-      moveTo(await chat.verbs.createConversation(chat.agent, left.id), chat)
-      chat.screen.line(
-        `  Started a new conversation. The old one is kept, and its processes end: /switch ${shortId(left.id)} returns to it.`,
-      )
+      const { conversation: left, verbs, agent, screen } = chat
+      const waits = await waitsForApproval(chat)
+      moveTo(await verbs.createConversation(agent, waits ? undefined : left.id), chat)
+      const what = waits ? 'waits for approval, and its processes go on' : 'is kept, and its processes end'
+      screen.line(`  Started a new conversation. The old one ${what}: /switch ${shortId(left.id)} returns to it.`)
       return undefined
     },
   },
@@ -60,8 +61,9 @@ export const CONVERSATION_COMMANDS: Record<string, SlashCommand> = {
     description: 'Show the runs of this conversation and how they ended.',
     async run(_, { context, conversation, screen }) {
       const runs = await listRuns({ conversationId: conversation.id }, SHOWN_RUNS, context)
-      const now = context.deps.clock.now()
-      for (const run of runs.reverse()) screen.line(`  ${runLine(run, now, screen.look)}`)
+      if (runs.length === 0) screen.line('  No runs yet.')
+      else
+        printRuns(await runOverviews(runs, context), { now: context.deps.clock.now(), out: screen, isOneAgent: true })
       screen.line(screen.look.paint.dim(`  \`${commandLine('runs show RUN')}\` shows the events of a run.`))
       return undefined
     },
@@ -96,6 +98,10 @@ async function switchConversation(which: string, chat: ChatSession): Promise<Com
     chat.screen.line('  This is that conversation.')
     return undefined
   }
+  if (await waitsForApproval(chat))
+    chat.screen.line(
+      `  The approval in the old conversation stays open: /switch ${shortId(chat.conversation.id)} returns to it.`,
+    )
   moveTo(wanted, chat)
   await printLastMessages(chat)
   const outcome = await resumeUnfinished(chat)
@@ -103,9 +109,17 @@ async function switchConversation(which: string, chat: ChatSession): Promise<Com
   return outcome === 'leave' ? 'leave' : 'go-on'
 }
 
+async function waitsForApproval({ conversation, context }: ChatSession): Promise<boolean> {
+  return (await listRuns({ conversationId: conversation.id, waiting: true }, 1, context)).length > 0
+}
+
+/** What is queued stays in the conversation that is left; returning to it continues there. */
 function moveTo(conversation: Conversation, chat: ChatSession): void {
   chat.conversation = conversation
   chat.shownRuns.clear()
+  chat.steered = []
+  chat.queued = []
+  chat.status.showQueued([])
 }
 
 /** The end of a conversation that is resumed. */

@@ -5,13 +5,19 @@ import { followRun } from '../follow-run.ts'
 import { USER_PROMPT } from '../render/message.ts'
 import { type ChatSession, modelOf } from './chat-session.ts'
 import type { Entered } from './keyboard.ts'
-import { sendFromChat } from './send-from-chat.ts'
+import { queueMovedMessages, sendFromChat } from './send-from-chat.ts'
 
 /**
  * Opens a run and prints it to its end. The first Ctrl-C cancels it, also while it is being opened; the second leaves it
  * to the next process. What is typed meanwhile is sent at once. Undefined: the user left before the run was known.
  */
 export async function followTurn(open: () => Promise<RunId>, chat: ChatSession): Promise<Run | undefined> {
+  const ended = await showTurn(open, chat)
+  if (ended && !chat.leaving.signal.aborted) await queueMovedMessages(ended, chat)
+  return ended
+}
+
+async function showTurn(open: () => Promise<RunId>, chat: ChatSession): Promise<Run | undefined> {
   const { verbs, screen, keyboard, status, leaving } = chat
   let runId: RunId | undefined
   let interrupts = 0
@@ -70,7 +76,7 @@ async function takeLine({ text, shown }: Entered, chat: ChatSession): Promise<vo
       if ((await chat.runCommand(text.trim())) !== 'go-on') leaving.abort()
       return
     }
-    const { runId } = await sendFromChat(text, chat)
+    const { runId } = await sendFromChat({ text, shown }, chat)
     const { bold, dim } = screen.look.paint
     if (runId === chat.current) return screen.line(`${bold(USER_PROMPT)} ${shown} ${dim('(joins the running turn)')}`)
     shownRuns.add(runId)

@@ -22,33 +22,33 @@ export type Keyboard = {
 }
 
 type LineOptions = {
-  echo(text: string): void
-  /** The input is a terminal without cursor movement, which echoes what is typed. */
-  isAttended: boolean
+  /** Shows prompts to a person at a terminal, which echoes what is typed; absent: no person is there. */
+  ask?(text: string): void
+  /** Repeats the input where the answers go, because no terminal does. */
+  echo?(text: string): void
 }
 
 /** Lines from a pipe, a file or a simple terminal: one line is one message, and the next is read after its turn. */
-export function lineKeyboard(input: NodeJS.ReadableStream, { echo, isAttended }: LineOptions): Keyboard {
+export function lineKeyboard(input: NodeJS.ReadableStream, { ask, echo }: LineOptions): Keyboard {
   const reader = createInterface({ input, terminal: false })
   const lines = reader[Symbol.asyncIterator]()
   const next = async (): Promise<string | undefined> => {
     const line = await lines.next()
     return line.done ? undefined : line.value
   }
+  const read = async (prompt: string): Promise<string | undefined> => {
+    ask?.(prompt)
+    const text = await next()
+    if (text !== undefined) echo?.(`${prompt}${text}\n`)
+    return text
+  }
   return {
-    isAttended,
+    isAttended: ask !== undefined,
     async readLine(prompt) {
-      if (isAttended) echo(prompt)
-      const text = await next()
-      if (text === undefined) return undefined
-      if (!isAttended) echo(`${prompt}${text}\n`)
-      return { text, shown: text }
+      const text = await read(prompt)
+      return text === undefined ? undefined : { text, shown: text }
     },
-    async ask(question) {
-      if (!isAttended) return undefined
-      echo(question)
-      return next()
-    },
+    ask: async (question) => (ask ? read(question) : undefined),
     duringTurn: () => () => {},
     restore: () => {},
     close: () => reader.close(),

@@ -1,7 +1,8 @@
+import { defined } from '../../core/defined.ts'
 import type { CliContext } from '../cli-context.ts'
 import { newChatScreen } from '../live/chat-screen.ts'
 import { newLiveRegion } from '../live/live-region.ts'
-import { isCapable, type Look, type Screen } from '../terminal.ts'
+import { isCapable, type Look } from '../terminal.ts'
 import { chatHistory } from './chat-history.ts'
 import type { ChatSession } from './chat-session.ts'
 import type { Completion } from './completion.ts'
@@ -17,9 +18,9 @@ export type ChatTerminal = Pick<ChatSession, 'screen' | 'answers' | 'status' | '
 /** The rows of the window that the input and the status may need below an unfinished line. */
 const RESERVED_ROWS = 6
 
-export function openTerminal({ out, environment, homeOf }: CliContext): ChatTerminal {
+export function openTerminal({ out, notes, environment, homeOf }: CliContext): ChatTerminal {
   const { stdin, stdout } = process
-  if (!stdin.isTTY || !isCapable(stdout, environment)) return plainTerminal(out)
+  if (!stdin.isTTY || !isCapable(stdout, environment)) return plainTerminal({ out, notes })
   const region = newLiveRegion(stdout)
   // The last column stays free: some terminals begin a new row as soon as it is written.
   const look = (): Look => ({ ...out.look, width: Math.max(10, out.look.width - 1) })
@@ -36,14 +37,18 @@ export function openTerminal({ out, environment, homeOf }: CliContext): ChatTerm
   }
 }
 
-function plainTerminal(out: Screen): ChatTerminal {
-  const isAttended = process.stdin.isTTY === true && process.stdout.isTTY === true
+/** With its output in a pipe or a file, a person at a terminal is asked on stderr; the output has the whole chat. */
+function plainTerminal({ out, notes }: Pick<CliContext, 'out' | 'notes'>): ChatTerminal {
+  const isPrompted = process.stdin.isTTY === true
+  const isPiped = isPrompted && process.stdout.isTTY !== true
+  const prompts = isPiped ? (process.stderr.isTTY === true ? notes : undefined) : isPrompted ? out : undefined
   return {
     screen: out,
     answers: out,
     finish: () => {},
     status: NO_STATUS_ROW,
     isLive: false,
-    openKeyboard: () => lineKeyboard(process.stdin, { echo: out.write, isAttended }),
+    openKeyboard: () =>
+      lineKeyboard(process.stdin, defined({ ask: prompts?.write, echo: prompts === out ? undefined : out.write })),
   }
 }

@@ -1,3 +1,4 @@
+import { type Term, termLines } from '../render/terms.ts'
 import type { ChatSession, CommandOutcome } from './chat-session.ts'
 import type { Completion } from './completion.ts'
 import { CONVERSATION_COMMANDS } from './conversation-commands.ts'
@@ -20,10 +21,11 @@ const SLASH_COMMANDS: Record<string, SlashCommand> = {
   quit: { description: 'Leave the chat (also Ctrl-D).', run: async () => 'quit' },
 }
 
-const KEYS: readonly (readonly [string, string])[] = [
+const KEYS: readonly Term[] = [
   ['Enter', 'Send. The turn of a message that is sent while another turn runs follows that turn.'],
   ['Ctrl-J, Alt-Enter', 'Begin a new line. So does a backslash at the end of the line.'],
   ['Ctrl-C', 'Cancel the running turn; twice leaves it to go on. At the prompt: leave the chat.'],
+  ['Up, Down', 'Bring back what was sent before.'],
   ['Tab', 'Complete a command.'],
 ]
 
@@ -47,13 +49,20 @@ export async function completeCommand(line: string, chat: ChatSession): Promise<
   return { from: space + 1, words: (await command?.complete?.(chat)) ?? [] }
 }
 
-async function printHelp({ screen }: ChatSession): Promise<undefined> {
-  const { bold, dim } = screen.look.paint
+async function printHelp({ screen, isLive }: ChatSession): Promise<undefined> {
+  const { look } = screen
+  const { bold } = look.paint
   const names = Object.entries(SLASH_COMMANDS).map(
-    ([name, { usage, description }]) => [`/${name}${usage ? ` ${usage}` : ''}`, description] as const,
+    ([name, { usage, description }]): Term => [`${bold(`/${name}`)}${usage ? ` ${usage}` : ''}`, description],
   )
-  for (const [name, description] of names) screen.line(`  ${bold(name.padEnd(23))}${description}`)
+  for (const line of termLines(names, look)) screen.line(line)
+  // Lines of a pipe have no keys.
+  if (!isLive) return undefined
   screen.line()
-  for (const [key, description] of KEYS) screen.line(`  ${bold(key.padEnd(23))}${dim(description)}`)
+  for (const line of termLines(
+    KEYS.map(([key, text]): Term => [bold(key), text]),
+    look,
+  ))
+    screen.line(line)
   return undefined
 }

@@ -1,16 +1,18 @@
 import type { Verdict } from '../../core/approval.ts'
 import { defined } from '../../core/defined.ts'
+import type { Price } from '../../core/price.ts'
 import type { Run } from '../../core/run.ts'
 import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { listRunPage, listRuns, type RunDetails, showRun } from '../../service/runs/runs.ts'
 import { type Bill, billOf, settingsIn } from '../render/bill.ts'
 import { count } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
+import { type Term, termLines } from '../render/terms.ts'
 import { safeText } from '../terminal.ts'
 import { followTurnToEnd, pendingCalls } from './chat-loop.ts'
 import { type ChatSession, type CommandOutcome, modelOf } from './chat-session.ts'
 import type { SlashCommand } from './slash-command.ts'
-import { billText, sumOf } from './turn-summary.ts'
+import { billText, isScripted, sumOf } from './turn-summary.ts'
 
 export const TURN_COMMANDS: Record<string, SlashCommand> = {
   stop: { description: 'Cancel the running turn.', run: async (_, chat) => stop(chat) },
@@ -78,14 +80,23 @@ async function printStatus(chat: ChatSession): Promise<undefined> {
   const rows: [string, string][] = [
     ['agent', `${agent.name} (${agent.id})`],
     ['model', [model, ...agent.fallback].join(' → ')],
+    ['price', priceText((await readRunLabels(context)).price(modelOf(chat)), modelOf(chat))],
     ...(effort ? [['reasoning', effort === 'none' ? 'off' : effort] as [string, string]] : []),
     ['conversation', conversation.id],
     ['turn', `${turn}${queued.length > 0 ? `, ${count(queued.length, 'message')} queued` : ''}`],
     ['server', server ?? 'none: this process runs the turns'],
     ['home', settings.home],
   ]
-  for (const [name, value] of rows) screen.line(`  ${screen.look.paint.dim(name.padEnd(13))} ${safeText(value)}`)
+  const terms = rows.map(([name, value]): Term => [screen.look.paint.dim(name), safeText(value)])
+  for (const line of termLines(terms, screen.look)) screen.line(line)
   return undefined
+}
+
+function priceText(price: Price | undefined, handle: string): string {
+  if (isScripted(handle)) return 'none'
+  if (!price) return 'unknown'
+  const { input, output, asOf } = price
+  return `$${input} for a million tokens in, $${output} out (${asOf === 'stated' ? 'as the provider says' : asOf})`
 }
 
 const PAGE = 100

@@ -44,4 +44,4 @@ export function billText({ promptTokens, completionTokens, cost, hasUnknown }: B
   return `${tokens} · ${hasUnknown ? 'at least ' : ''}${dollars(cost)}`
 }
 
-const isScripted = (handle: string): boolean => parseTarget(handle)?.provider === SCRIPTED
+export const isScripted = (handle: string): boolean => parseTarget(handle)?.provider === SCRIPTED

@@ -1,5 +1,6 @@
 import type { Agent } from '../../core/agent.ts'
 import { commandLine } from '../program-name.ts'
+import { type Term, termLines } from '../render/terms.ts'
 import type { Look } from '../terminal.ts'
 import { padToWidth, textWidth } from '../text-width.ts'
 
@@ -13,10 +14,16 @@ const EXAMPLES = [
   ['tell me a long story', 'press Ctrl-C in the middle, or kill -9 it and restart'],
 ] as const
 
+const LONGEST_EXAMPLE = Math.max(...EXAMPLES.map(([say]) => say.length))
+
 /** The first screen of a new conversation. */
-export function welcome(agent: Agent, { paint }: Look): string[] {
-  const { bold, dim } = paint
-  const examples = EXAMPLES.map(([say, what]) => `  ${say.padEnd(37)}${dim(what)}`)
+export function welcome(agent: Agent, look: Look): string[] {
+  const { bold, dim } = look.paint
+  const examples = termLines(
+    EXAMPLES.map(([say, what]): Term => [say, dim(what)]),
+    look,
+    LONGEST_EXAMPLE,
+  )
   const isScripted = agent.model.startsWith('scripted/')
   return [
     `${bold('Holdfast')} ${dim(`· chat with ${agent.name} (${agent.model})`)}`,

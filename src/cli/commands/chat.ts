@@ -29,6 +29,9 @@ export async function chat(options: ChatOptions, cli: CliContext): Promise<numbe
   }
   process.on('SIGTERM', terminate)
   process.on('SIGHUP', terminate)
+  const leave = () => leaving.abort()
+  // A person who no longer sees the answers has left; a script runs to its end.
+  if (process.stdin.isTTY) process.stdout.on('error', leave)
   const terminal = openTerminal(cli)
   // Notes about the connection go between the lines of the chat, not into them.
   const notes = terminal.isLive ? terminal.screen : cli.notes
@@ -47,6 +50,7 @@ export async function chat(options: ChatOptions, cli: CliContext): Promise<numbe
   } finally {
     process.off('SIGTERM', terminate)
     process.off('SIGHUP', terminate)
+    process.stdout.off('error', leave)
   }
 }
 
@@ -73,6 +77,7 @@ async function openChat(
     ...defined({ whenBusy: options.whenBusy }),
     shownRuns: new Set<RunId>(),
     queued: [],
+    steered: [],
     runCommand: (line) => runSlashCommand(line, chat),
     reportProblem: (problem) => void printError(problem, cli),
     leaving,

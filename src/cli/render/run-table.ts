@@ -12,7 +12,7 @@ import type { Screen } from '../terminal.ts'
 import { billOf, costCell } from './bill.ts'
 import { ageText, count, PHASE_COLOR } from './run.ts'
 import { shortId } from './short-id.ts'
-import { printTable } from './table.ts'
+import { type Column, printTable } from './table.ts'
 
 /** What a person recognizes a run by. */
 type RunOverview = { run: Run; agentName: string; firstWords: string; cost: number | undefined }
@@ -41,12 +41,25 @@ export async function runOverviews(runs: readonly Run[], context: ServiceContext
   )
 }
 
-export function printRuns(runs: readonly RunOverview[], { now, out }: { now: number; out: Screen }): void {
+type PrintOptions = {
+  now: number
+  out: Screen
+  /** The agent is known from where they are listed. */
+  isOneAgent?: boolean
+}
+
+export function printRuns(runs: readonly RunOverview[], { now, out, isOneAgent }: PrintOptions): void {
+  const agent: Column<RunOverview> = {
+    title: 'AGENT',
+    text: ({ agentName }) => agentName,
+    paint: 'bold',
+    shrinksTo: 8,
+  }
   printTable(
     runs,
     [
       { title: 'RUN', text: ({ run }) => run.id, short: ({ run }) => shortId(run.id) },
-      { title: 'AGENT', text: ({ agentName }) => agentName, paint: 'bold', shrinksTo: 8 },
+      ...(isOneAgent ? [] : [agent]),
       {
         title: 'STATUS',
         text: ({ run }) => statusText(run),

@@ -1,4 +1,4 @@
-import { phaseOf, type Run, type RunPhase } from '../../core/run.ts'
+import type { RunPhase } from '../../core/run.ts'
 import type { Look } from '../terminal.ts'
 
 export const PHASE_COLOR: Record<RunPhase, keyof Look['paint']> = {
@@ -8,15 +8,6 @@ export const PHASE_COLOR: Record<RunPhase, keyof Look['paint']> = {
   completed: 'green',
   failed: 'red',
   cancelled: 'yellow',
-}
-
-/** One run on one line: id, state, stop reason, age and worker deaths. */
-export function runLine(run: Run, now: number, { paint }: Look): string {
-  const phase = phaseOf(run)
-  const status = paint[PHASE_COLOR[phase]](phase.padEnd(10))
-  const deaths = run.deaths > 0 ? paint.yellow(`  ${count(run.deaths, 'death')}`) : ''
-  const reason = (run.stopReason ?? '').padEnd(17)
-  return `${run.id}  ${status} ${reason} ${paint.dim(`${ageText(now - run.createdAt)} ago`)}${deaths}`.trimEnd()
 }
 
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
