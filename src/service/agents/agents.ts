@@ -88,7 +88,7 @@ type UpdateAgentRequest = {
 
 /** Settings that only Holdfast has. */
 type OwnSettings = Pick<AgentSettings, 'whenBusy' | 'sessionExpiry' | 'commandApproval'>
-export type OwnSettingsChange = { [Key in keyof OwnSettings]?: AgentSettings[Key] | null | undefined }
+type OwnSettingsChange = { [Key in keyof OwnSettings]?: AgentSettings[Key] | null | undefined }
 
 /** Absent fields stay unchanged; null turns a setting off. */
 export const withOwnSettings =
