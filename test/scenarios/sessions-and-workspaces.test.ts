@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ChatSession } from '../../src/cli/chat/chat-session.ts'
 import { runSlashCommand } from '../../src/cli/chat/slash-commands.ts'
+import { NO_STATUS_ROW } from '../../src/cli/chat/status-row.ts'
 import { localVerbs } from '../../src/cli/verbs.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import { createConversation, requireConversationById } from '../../src/service/conversations/conversations.ts'
@@ -80,6 +81,7 @@ test('/new in a chat ends the processes of the conversation that it leaves, and 
     agent,
     conversation: await requireConversationById(one.id, context),
     screen: { line: (text: string) => void lines.push(text) },
+    status: NO_STATUS_ROW,
     shownRuns: new Set(),
   } as unknown as ChatSession
   await runSlashCommand('/new', chat)
