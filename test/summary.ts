@@ -1,6 +1,7 @@
 import type { EventData, TestsStream } from 'node:test'
 
 const COLUMNS = 100
+const MAX_ERROR_OUTPUT = 2_000
 
 export type Count = { passed: number; failed: number; skipped: number }
 
@@ -9,10 +10,13 @@ export async function report(tests: TestsStream): Promise<Count> {
   const count: Count = { passed: 0, failed: 0, skipped: 0 }
   const failures: string[] = []
   const skips: string[] = []
+  const errorOutput = new Map<string, string>()
   const started = performance.now()
   let marks = 0
   const mark = (sign: string) => process.stdout.write(++marks % COLUMNS === 0 ? `${sign}\n` : sign)
   for await (const { type, data } of tests) {
+    if (type === 'test:stderr')
+      errorOutput.set(data.file, `${errorOutput.get(data.file) ?? ''}${data.message}`.slice(-MAX_ERROR_OUTPUT))
     if (type !== 'test:pass' && type !== 'test:fail') continue
     if (data.details.type === 'suite') continue
     if (data.skip !== undefined) {
@@ -24,7 +28,7 @@ export async function report(tests: TestsStream): Promise<Count> {
       mark('.')
     } else {
       count.failed++
-      failures.push(failureText(data))
+      failures.push(failureText(data, errorOutput.get(data.file ?? '')))
       mark('X')
     }
   }
@@ -34,8 +38,13 @@ export async function report(tests: TestsStream): Promise<Count> {
   return count
 }
 
-function failureText({ name, file, details }: EventData.TestFail): string {
+/** A test file that ends without a failed test tells its exit code and what it wrote to stderr. */
+type ExitError = Error & { exitCode?: number | string; signal?: string }
+
+function failureText({ name, file, details }: EventData.TestFail, errorOutput = ''): string {
   const { cause } = details.error
-  const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause ?? details.error.message)
+  const { exitCode, signal } = details.error as ExitError
+  const exit = exitCode === undefined ? '' : ` (exit code ${exitCode}, signal ${signal})\n${errorOutput}`
+  const reason = cause instanceof Error ? (cause.stack ?? cause.message) : `${cause ?? details.error.message}${exit}`
   return `  failed: ${name}\n    ${file ?? ''}\n    ${reason.split('\n').slice(0, 12).join('\n    ')}`
 }

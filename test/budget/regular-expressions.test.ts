@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { PatternFault, type PatternNode, parsePattern } from '../../src/core/json-schema/pattern-syntax.ts'
+import { caseCount } from '../harness/case-count.ts'
 import { attacks, growsTooFast } from './grows-too-fast.ts'
 
 // A lint that measures: every regular expression of the rooms that read text of strangers on the event loop is tried on
@@ -127,11 +128,11 @@ test('no regular expression that reads text of strangers grows faster than the t
 
 test('the lint finds the expressions that stopped the server', () => {
   const bad = [
+    '[\\s.!?]+$',
     '^\\s*export\\s+(?:default\\s+)?function',
     '^([A-Za-z_]\\w*)\\s*(?::\\s*([^=]+?))?\\s*(=[\\s\\S]*)?$',
-    '[\\s.!?]+$',
     '^-[a-z]*c[a-z]*$',
-  ]
+  ].slice(0, caseCount(4))
   const literals = bad.map((source) => ({ file: 'bad.ts', source, flags: 'gm' }))
   const found = slowLiterals(literals)
   assert.equal(found.length, bad.length, found.join('\n'))
