@@ -29,6 +29,8 @@ type DispatcherOptions = { workerId: WorkerId; maxRunning: number; completions: 
 export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completions }: DispatcherOptions): Dispatcher {
   const turns = new Map<RunId, { control: TurnControl; finished: Promise<void> }>()
   const stopping = new AbortController()
+  /** Slots whose message or answer is still being committed. */
+  const reservations = new Set<Promise<void>>()
   let reserved = 0
   let quarantined: RunId | undefined
   let mayHaveQueued = false
@@ -118,10 +120,11 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
     reserve() {
       if (stopping.signal.aborted || isFull()) return undefined
       reserved++
-      let isOpen = true
+      const { promise: released, resolve } = Promise.withResolvers<void>()
+      reservations.add(released)
       const release = () => {
-        if (isOpen) reserved--
-        isOpen = false
+        if (reservations.delete(released)) reserved--
+        resolve()
       }
       return {
         release,
@@ -145,6 +148,8 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
     async stop(toolGraceMs) {
       stopping.abort()
       await pumping
+      // The run of a message that is being committed belongs to this process: it is handed back with the others.
+      await Promise.all(reservations)
       for (const turn of turns.values()) turn.control.leave(toolGraceMs)
       await Promise.all([...turns.values()].map((turn) => turn.finished))
     },

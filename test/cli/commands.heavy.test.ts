@@ -35,7 +35,8 @@ describe('--json of every command', { concurrency: 4 }, () => {
       const home = newHome(context)
       cpSync(await template, home, { recursive: true })
       const args = wordsOf(command.examples.at(-1)!)
-      const { code, stdout, stderr } = await holdfast([...args, '--json'], { home, input: 'sk-test-0123456789' })
+      const location = { home, cwd: home, input: 'sk-test-0123456789' }
+      const { code, stdout, stderr } = await holdfast([...args, '--json'], location)
       if (stdout !== '') JSON.parse(stdout)
       if (code === 0) return assert.notEqual(stdout, '', `${args.join(' ')} printed nothing`)
       if (stdout !== '') return

@@ -23,7 +23,12 @@ export type CliProcess = {
 }
 
 /** Home and environment of the process. Of the environment of the tests it gets only PATH. */
-export type CliLocation = { home: string; environment?: Record<string, string> }
+export type CliLocation = {
+  home: string
+  environment?: Record<string, string>
+  /** The working directory. Default: that of the tests. */
+  cwd?: string
+}
 
 /** A home for one test, removed after it. */
 export function newHome(context: TestContext): string {
@@ -40,7 +45,9 @@ export function holdfast(args: string[], options: CliLocation & { input?: string
 }
 
 export const startHoldfast = (args: string[], location: CliLocation): CliProcess =>
-  started(spawn(process.execPath, [MAIN, ...args], { env: environmentFor(location) }))
+  started(
+    spawn(process.execPath, [MAIN, ...args], { env: environmentFor(location), ...defined({ cwd: location.cwd }) }),
+  )
 
 /** Starts a server for this home on a free port; commands find it through the home. */
 export async function startServing(home: string, environment: Record<string, string> = {}): Promise<CliProcess> {

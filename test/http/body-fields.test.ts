@@ -185,12 +185,17 @@ test('a field without effect is named in a header of the response, also of a str
   }
   assert.equal(await warningsOf('POST', '/v1/agents', neutral), '')
   const sent = { input: 'Hello', assistant_message_tool_name: 'say', messages: undefined }
-  assert.match(await warningsOf('POST', `/v1/agents/${agentId}/messages`, sent), /assistant_message_tool_name: only/)
+  assert.match(
+    await warningsOf('POST', `/v1/agents/${agentId}/messages`, sent),
+    /assistant_message_tool_name: agents answer/,
+  )
   const streamed = { ...sent, streaming: true }
   assert.match(
     await warningsOf('POST', `/v1/agents/${agentId}/messages`, streamed),
-    /assistant_message_tool_name: only/,
+    /assistant_message_tool_name: agents answer/,
   )
+  const list = `/v1/agents/${agentId}/messages?assistant_message_tool_name=say&use_assistant_message=true`
+  assert.equal(await warningsOf('GET', list), '', 'a list takes it')
   assert.match(await warningsOf('GET', '/v1/agents?bogus=1'), /bogus: is not a known field/)
   const long = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field_${index}`, true]))
   assert.ok((await warningsOf('PATCH', `/v1/agents/${agentId}`, long)).length < 4_100, 'a header has a limit')

@@ -10,7 +10,12 @@ export type ResourceServerFixture = {
   fixture: MemoryFixture
   client: Letta
   /** Sends a request as the client would, without the client. */
-  fetch(method: string, path: string, body?: unknown): Promise<{ status: number; body: never }>
+  fetch(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: never }>
 }
 
 /** The official client with a server on loopback in this process. */
@@ -32,11 +37,9 @@ export async function serveFixture(
   return {
     fixture,
     client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
-    async fetch(method, path, body) {
-      const headers = {
-        authorization: `Bearer ${KEY}`,
-        ...defined({ 'content-type': body === undefined ? undefined : 'application/json' }),
-      }
+    async fetch(method, path, body, more) {
+      const type = body === undefined ? undefined : 'application/json'
+      const headers = { authorization: `Bearer ${KEY}`, ...defined({ 'content-type': type }), ...more }
       const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
       const response = await fetch(`${server.url}${path}`, { method, headers, ...init })
       return { status: response.status, body: (await response.json()) as never }

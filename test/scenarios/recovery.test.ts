@@ -186,6 +186,45 @@ test('a graceful shutdown hands the run back without counting a death, and the n
   assert.equal((await fixture.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
 })
 
+test('a message that is committed while the process shuts down is handed back, and no turn goes on without its process', async (context) => {
+  const committing = gate()
+  const mayCommit = gate()
+  let isLate = false
+  const slow: (store: Store) => Store = (store) => ({
+    ...store,
+    runs: {
+      ...store.runs,
+      async open(run) {
+        const opened = await store.runs.open(run)
+        if (isLate) {
+          committing.open()
+          await mayCommit.promise
+        }
+        return opened
+      },
+    },
+  })
+  const fixture = await openHomeFixture(context, { wrapStore: slow, script: scriptOf({ text: 'done' }) })
+  isLate = true
+  const sent = fixture.send('hello')
+  await committing.promise
+  const stopped = fixture.stop()
+  let isOver = false
+  void stopped.then(() => {
+    isOver = true
+  })
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(isOver, false, 'the store must stay open')
+  mayCommit.open()
+  const runId = await sent
+  await stopped
+  isLate = false
+  await fixture.restart()
+  assert.equal((await fixture.wait(runId)).stopReason, 'end_turn')
+  assert.equal((await fixture.events(runId)).filter((event) => event.type === 'worker-lost').length, 0)
+  assert.deepEqual(fixture.faults, [])
+})
+
 test('runs that were queued when the process died are run in order by the next one', async (context) => {
   const stalled = gate()
   const order: string[] = []

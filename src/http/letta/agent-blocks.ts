@@ -5,7 +5,7 @@ import { operation } from '../operation.ts'
 import { ownedQuery, paged } from '../paging.ts'
 import { agentPath, blockPath, requireAgent } from './path-params.ts'
 import { agentSchema, memorySchema } from './wire/agent-schema.ts'
-import { ALL_PARTS, agentState } from './wire/agent-state.ts'
+import { ALL_PARTS, agentState, allPartsFor } from './wire/agent-state.ts'
 import { blockChangeBody, blockSchema, changeFrom, wireBlock } from './wire/block.ts'
 
 const labelPath = { ...agentPath, label: z.string().describe('The label of the block, such as `human`.') }
@@ -53,10 +53,10 @@ const attachAgentBlock = operation({
   summary: 'Attaches a block to an agent',
   params: { ...agentPath, ...blockPath },
   answer: agentSchema,
-  async handle({ params }, context) {
+  async handle({ params, request }, context) {
     const agent = await requireAgent(params.agent_id, context)
     await attachBlock(agent, params.block_id, context)
-    return agentState(await requireAgent(agent.id, context), ALL_PARTS, context)
+    return agentState(await requireAgent(agent.id, context), allPartsFor(request.headers), context)
   },
 })
 
@@ -66,10 +66,10 @@ const detachAgentBlock = operation({
   summary: 'Detaches a block from an agent',
   params: { ...agentPath, ...blockPath },
   answer: agentSchema,
-  async handle({ params }, context) {
+  async handle({ params, request }, context) {
     const agent = await requireAgent(params.agent_id, context)
     await detachBlock(agent, params.block_id, context)
-    return agentState(await requireAgent(agent.id, context), ALL_PARTS, context)
+    return agentState(await requireAgent(agent.id, context), allPartsFor(request.headers), context)
   },
 })
 

@@ -11,7 +11,7 @@ import { ownedQuery, paged } from '../paging.ts'
 import { agentPath, requireAgent, toolPath } from './path-params.ts'
 import { runBody, toRunToolRequest } from './run-tool.ts'
 import { agentSchema } from './wire/agent-schema.ts'
-import { ALL_PARTS, agentState, isSdk } from './wire/agent-state.ts'
+import { agentState, allPartsFor, isSdk } from './wire/agent-state.ts'
 import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
 import { toolSchema, wireTool } from './wire/tool.ts'
 
@@ -104,5 +104,5 @@ export const agentToolOperations = [
 ]
 
 async function changedAgent(agentId: AgentId, { headers }: FastifyRequest, context: ServiceContext) {
-  return isSdk(headers) ? null : agentState(await requireAgent(agentId, context), ALL_PARTS, context)
+  return isSdk(headers) ? null : agentState(await requireAgent(agentId, context), allPartsFor(headers), context)
 }

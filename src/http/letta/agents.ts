@@ -27,7 +27,7 @@ import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
 import { requireRoomForPrompt, windowOf } from './window-limit.ts'
 import { agentSchema } from './wire/agent-schema.ts'
-import { ALL_PARTS, agentState, agentStates, includeQuery, includesOf } from './wire/agent-state.ts'
+import { agentState, agentStates, allPartsFor, includeQuery, includesOf } from './wire/agent-state.ts'
 import { newBlockFrom } from './wire/block.ts'
 import { contextOverview, contextSchema } from './wire/context.ts'
 import { deletedSchema } from './wire/deleted.ts'
@@ -67,7 +67,7 @@ const createAgentOperation = operation({
     memory_blocks: [{ label: 'human', value: 'The user is called Ada and likes tea.' }],
   },
   answer: agentSchema,
-  async handle({ body, reply }, context) {
+  async handle({ body, reply, request }, context) {
     const base = body.include_base_tools === false ? [] : BASE_TOOLS
     const agent = await createAgentFrom(
       {
@@ -80,7 +80,7 @@ const createAgentOperation = operation({
       reply,
       context,
     )
-    return agentState(agent, ALL_PARTS, context)
+    return agentState(agent, allPartsFor(request.headers), context)
   },
 })
 
@@ -165,7 +165,7 @@ const changeAgent = operation({
   body: agentChangeBody,
   example: { description: 'Answers questions about tea.' },
   answer: agentSchema,
-  async handle({ params, body, reply }, context) {
+  async handle({ params, body, reply, request }, context) {
     const agent = await requireAgent(params.agent_id, context)
     const named = body.tools ? await requireNamedTools(body.tools, context) : undefined
     const chosen = body.tool_ids ? await toolNames(body.tool_ids, context) : undefined
@@ -196,7 +196,7 @@ const changeAgent = operation({
       context,
     )
     addWarnings(reply, [...renamedWarning(body, updated), ...missingToolsWarning(named?.missingTools ?? [])])
-    return agentState(updated, ALL_PARTS, context)
+    return agentState(updated, allPartsFor(request.headers), context)
   },
 })
 

@@ -33,16 +33,6 @@ export const messageQuery = z.object({
     'errors are not stored as messages. `/v1/runs/{id}/events` has them.',
     isTrue,
   ),
-  assistant_message_tool_name: withoutEffect(
-    z.string().optional(),
-    'only calls of `send_message` are shown as assistant messages.',
-    (value) => value !== 'send_message',
-  ),
-  assistant_message_tool_kwarg: withoutEffect(
-    z.string().optional(),
-    'only calls of `send_message` are shown as assistant messages.',
-    (value) => value !== 'message',
-  ),
 })
 
 export type MessageQuery = z.output<typeof messageQuery>

@@ -11,6 +11,8 @@ import { findMessageByAnyId, messageQuery } from './message-page.ts'
 import { agentPath, messagePath, requireAgent, requireAgentConversation } from './path-params.ts'
 import { type SendRequest, sendAndStream, sendAndWait, sendInBackground } from './send.ts'
 import { type SendBody, sendBody } from './send-body.ts'
+import { agentSchema } from './wire/agent-schema.ts'
+import { agentState, allPartsFor, isSdk } from './wire/agent-state.ts'
 import { cancelledSchema } from './wire/cancelled.ts'
 import { compactedSchema } from './wire/compacted.ts'
 import { ofTypes, wireMessages } from './wire/message.ts'
@@ -115,13 +117,13 @@ const resetMessages = operation({
       .nullish()
       .describe('Accepted: a new agent begins without messages, so there are none to add.'),
   }),
-  answer: z.null(),
-  async handle({ params, body, reply }, context) {
+  answer: agentSchema.nullable().describe('Null for the official client, the agent for others.'),
+  async handle({ params, body, reply, request: { headers } }, context) {
     const agent = await requireAgent(params.agent_id, context)
     await resetNow({ agent, conversationId: (await requireAgentConversation(agent, undefined, context)).id }, context)
     if (body.add_default_initial_messages)
       addWarnings(reply, ['add_default_initial_messages: a new agent begins without messages, so none were added.'])
-    return null
+    return isSdk(headers) ? null : agentState(await requireAgent(agent.id, context), allPartsFor(headers), context)
   },
 })
 

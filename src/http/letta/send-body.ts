@@ -169,12 +169,12 @@ export const sendBody = z.object({
     .describe('Deprecated: turns reasoning on or off for this run.'),
   assistant_message_tool_name: withoutEffect(
     z.string().nullish(),
-    'only calls of `send_message` are shown as assistant messages.',
+    'agents answer without a tool that speaks. Lists of messages take it for older histories.',
     (value) => value !== null && value !== 'send_message',
   ),
   assistant_message_tool_kwarg: withoutEffect(
     z.string().nullish(),
-    'only calls of `send_message` are shown as assistant messages.',
+    'agents answer without a tool that speaks. Lists of messages take it for older histories.',
     (value) => value !== null && value !== 'message',
   ),
   return_logprobs: refusedFlag('Holdfast does not return log probabilities.'),

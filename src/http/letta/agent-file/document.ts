@@ -75,7 +75,7 @@ async function encodeAgent(
     llm_config: withoutDefaults(state.llm_config, wire),
     model_settings: storedValue(wire, 'model_settings'),
     embedding: state.embedding,
-    embedding_config: state.embedding_config,
+    embedding_config: storedValue(wire, 'embedding_config'),
     tool_rules: state.tool_rules,
     compaction_settings: state.compaction_settings,
     response_format: state.response_format,

@@ -86,7 +86,11 @@ export const agentSchema = z.lazy(() =>
         .array(z.string())
         .describe('Failover models, in order, as provider/model; empty for the default chain of the server.'),
       embedding: storedJson.describe('Embedding model as provider/model; null for that of the server.'),
-      embedding_config: storedJson.describe('Embedding configuration as it was sent; null when none was.'),
+      embedding_config: storedObject
+        .nullable()
+        .describe(
+          'The embedding model in the form of older clients: that of `embedding`, else that of the server, else null. Clients before 1.0, which require one, get the model `none`.',
+        ),
       llm_config: llmConfigSchema.describe('The model in the form of older clients.'),
       model_settings: storedObject.describe('Model settings as they were sent, with `provider_type` of the model.'),
       response_format: storedJson.describe('`response_format` of `model_settings`, or null.'),

@@ -19,6 +19,7 @@ import { windowOf } from '../window-limit.ts'
 import type { WireAgent, WireLlmConfig, WireSecret } from './agent-schema.ts'
 import { wireBlock } from './block.ts'
 import { shownIds } from './conversation.ts'
+import { embeddingConfig } from './embedding-config.ts'
 import { pendingRequest } from './message.ts'
 import { wireTool } from './tool.ts'
 
@@ -32,7 +33,7 @@ const PARTS = [
   'managed_group',
   'pending_approval',
 ] as const
-type Part = (typeof PARTS)[number]
+type Part = (typeof PARTS)[number] | 'required_embedding_config'
 
 /** The parts of an agent that an answer holds only when the request includes them. */
 type Includes = ReadonlySet<Part>
@@ -49,13 +50,26 @@ export const includeQuery = z.object({
 
 export const isSdk = (headers: IncomingHttpHeaders): boolean => headers['x-stainless-package-version'] !== undefined
 
+/** The official client before 1.0 requires fields that later versions know as nullable. */
+const isBefore1 = (headers: IncomingHttpHeaders): boolean => headers['x-fern-sdk-version'] !== undefined
+
+const ALL_PARTS_BEFORE_1: Includes = new Set([...PARTS, 'required_embedding_config'])
+
+/** All parts, as the client of these headers reads them. */
+export const allPartsFor = (headers: IncomingHttpHeaders): Includes =>
+  isBefore1(headers) ? ALL_PARTS_BEFORE_1 : ALL_PARTS
+
 type IncludeQuery = { include?: string[] | undefined; include_relationships?: string[] | undefined }
 
 /** The official client names the parts it wants; a request of another client that names none gets all of them. */
 export function includesOf({ include, include_relationships }: IncludeQuery, headers: IncomingHttpHeaders): Includes {
   const named = [...(include ?? []), ...(include_relationships ?? [])]
-  if (named.length === 0) return isSdk(headers) ? new Set() : ALL_PARTS
-  return new Set(PARTS.filter((part) => named.includes(part) || named.includes(`agent.${part}`)))
+  if (named.length === 0) return isSdk(headers) ? new Set() : allPartsFor(headers)
+  return new Set(
+    [...allPartsFor(headers)].filter(
+      (part) => part === 'required_embedding_config' || named.includes(part) || named.includes(`agent.${part}`),
+    ),
+  )
 }
 
 export const agentStates = (
@@ -90,7 +104,7 @@ export async function agentState(agent: Agent, includes: Includes, serviceContex
     model: agent.model,
     fallback: agent.fallback,
     embedding: wire.embedding ?? null,
-    embedding_config: wire.embedding_config ?? null,
+    embedding_config: embeddingConfig(agent, { isRequired: includes.has('required_embedding_config') }, serviceContext),
     llm_config: llmConfig(agent, serviceContext),
     model_settings: modelSettings(agent),
     response_format: responseFormat(agent),
