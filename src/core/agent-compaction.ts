@@ -25,8 +25,8 @@ export function compactionSettingsOf(
       model: typeof model === 'string' && isTargetHandle(model) && model !== 'letta/auto' ? model : undefined,
       prompt: typeof prompt === 'string' && prompt !== '' ? prompt : undefined,
       mode: typeof mode === 'string' && mode in NEXT_MODE ? (mode as CompactionMode) : undefined,
-      slidingWindowPercentage: typeof share === 'number' ? share : undefined,
-      clipChars: typeof clip === 'number' ? clip : undefined,
+      slidingWindowPercentage: typeof share === 'number' && share > 0 && share <= 1 ? share : undefined,
+      clipChars: typeof clip === 'number' && clip >= 1 ? clip : undefined,
       threshold: isThreshold(threshold) ? threshold : undefined,
     }),
   }

@@ -2,15 +2,14 @@ import { z } from 'zod'
 import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { AgentSettings } from '../../core/agent.ts'
 import { COMMAND_APPROVALS } from '../../core/command-approval.ts'
-import { THRESHOLD_RANGE } from '../../core/context-window.ts'
 import { defined } from '../../core/defined.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isTimeZone } from '../../core/session-expiry.ts'
-import { parseTarget } from '../../core/target.ts'
 import { withOwnSettings } from '../../service/agents/agents.ts'
 import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
 import { partlyWithoutEffect, refusedList, refusedValue, withoutEffect } from '../field-fate.ts'
+import { compactionBody } from './compaction-body.ts'
 import {
   AGENT_SETTINGS,
   budgetBody,
@@ -34,43 +33,9 @@ const NO_TEMPLATES = 'Holdfast has no templates.'
 const name = z.string().min(1).max(500)
 const rules = z.array(toolRuleBody).max(1000)
 
-const compaction = z.looseObject({
-  model: z
-    .string()
-    .refine((text) => parseTarget(text) !== undefined, 'must be provider/model')
-    .nullish(),
-  prompt: z.string().nullish().describe('Instructions for the model that writes the summary.'),
-  mode: z
-    .enum(['sliding_window', 'all', 'self_compact_sliding_window', 'self_compact_all'])
-    .nullish()
-    .describe(
-      '`all` summarizes everything, `sliding_window` the oldest part; `self_` modes use the model of the agent.',
-    ),
-  sliding_window_percentage: z
-    .number()
-    .gt(0)
-    .max(1)
-    .nullish()
-    .describe('Minimum share of the context that a sliding window summarizes, from 0 to 1.'),
-  clip_chars: z.number().int().min(1).nullish().describe('Maximum number of characters of the summary.'),
-  model_settings: withoutEffect(record.nullish(), 'a summary is written with the usual settings of its model.'),
-  prompt_acknowledgement: withoutEffect(z.boolean().nullish(), 'a summary is requested with one message.'),
-  threshold: z
-    .number()
-    .min(THRESHOLD_RANGE.min)
-    .max(THRESHOLD_RANGE.max)
-    .nullish()
-    .describe(
-      `Share of the context window that a conversation may fill before it is compacted, from ${THRESHOLD_RANGE.min} to ${THRESHOLD_RANGE.max}.`,
-    ),
-})
-
 /** Fields that are stored as sent. */
 const STORED_FIELDS = {
-  compaction_settings: record
-    .and(compaction)
-    .nullish()
-    .describe('How conversations of the agent are summarized when they no longer fit.'),
+  compaction_settings: compactionBody,
   context_window_limit: windowLimitBody,
   embedding: z
     .string()

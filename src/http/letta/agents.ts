@@ -21,8 +21,9 @@ import { listQuery, pageOf } from '../paging.ts'
 import { addWarnings } from '../warnings.ts'
 import { agentChangeBody, newAgentBody, requestedModel, requestedSecrets, settingsFrom } from './agent-body.ts'
 import { CANCEL_WAIT_MS } from './cancel.ts'
-import { AUTO_MODEL, requireModel } from './model-handle.ts'
+import { renamedHandle, requireModel } from './model-handle.ts'
 import { requireOwnVendor } from './model-settings-body.ts'
+import { withKnownModels } from './named-models.ts'
 import { agentPath, requireAgent } from './path-params.ts'
 import { toNewInput } from './send-body.ts'
 import { requireRoomForPrompt, windowOf } from './window-limit.ts'
@@ -88,10 +89,11 @@ type NewAgentBody = z.output<typeof newAgentBody>
 
 /** Creates the agent of a request. Without tools and memory in the body it gets those that `createAgent` chooses. */
 export async function createAgentFrom(
-  body: NewAgentBody,
+  request: NewAgentBody,
   reply: FastifyReply,
   context: ServiceContext,
 ): Promise<Agent> {
+  const { body, warnings } = withKnownModels(request, context)
   const model = requireModel(requestedModel(body), context)
   requireOwnVendor(body, model)
   const chosen = await toolNames(body.tool_ids ?? [], context)
@@ -121,7 +123,11 @@ export async function createAgentFrom(
     },
     context,
   )
-  addWarnings(reply, [...renamedWarning(body, agent), ...missingToolsWarning(known?.missingTools ?? [])])
+  addWarnings(reply, [
+    ...warnings,
+    ...chainWarnings(body, agent),
+    ...toolWarnings(body, agent, known?.missingTools ?? []),
+  ])
   return agent
 }
 
@@ -165,8 +171,9 @@ const changeAgent = operation({
   body: agentChangeBody,
   example: { description: 'Answers questions about tea.' },
   answer: agentSchema,
-  async handle({ params, body, reply, request }, context) {
+  async handle({ params, body: sent, reply, request }, context) {
     const agent = await requireAgent(params.agent_id, context)
+    const { body, warnings } = withKnownModels(sent, context)
     const named = body.tools ? await requireNamedTools(body.tools, context) : undefined
     const chosen = body.tool_ids ? await toolNames(body.tool_ids, context) : undefined
     const requested = requestedModel(body)
@@ -195,7 +202,11 @@ const changeAgent = operation({
       },
       context,
     )
-    addWarnings(reply, [...renamedWarning(body, updated), ...missingToolsWarning(named?.missingTools ?? [])])
+    addWarnings(reply, [
+      ...warnings,
+      ...chainWarnings(body, updated),
+      ...toolWarnings(body, updated, named?.missingTools ?? []),
+    ])
     return agentState(updated, allPartsFor(request.headers), context)
   },
 })
@@ -288,18 +299,26 @@ function withMissingTools({ missingTools: _, ...settings }: AgentSettings, missi
   return missing.length > 0 ? { ...settings, missingTools: missing } : settings
 }
 
-/** A handle of the retired server that has another name here. */
-function renamedWarning(body: Parameters<typeof requestedModel>[0], { model }: Agent): string[] {
-  const sent = requestedModel(body)
-  return sent === undefined || sent === model || sent === AUTO_MODEL ? [] : [`model: ${sent} is ${model} here.`]
-}
+/** Handles of the retired server that have another name here. */
+const chainWarnings = (body: AgentChange, { model, fallback }: Agent): string[] => [
+  ...renamedHandle('model', requestedModel(body), model),
+  ...(body.fallback ?? []).flatMap((sent, index) => renamedHandle(`fallback.${index}`, sent, fallback[index])),
+]
 
-const missingToolsWarning = (missing: readonly string[]): string[] =>
-  missing.length === 0
-    ? []
-    : [
-        `tools: Holdfast does not have ${missing.join(', ')}; the agent works without, and metadata.missing_tools lists what is missing.`,
-      ]
+function toolWarnings({ tool_rules }: AgentChange, { tools }: Agent, missing: readonly string[]): string[] {
+  const ruled = new Set((tool_rules ?? []).map(({ tool_name }) => tool_name))
+  const absent = [...ruled].filter((name) => !tools.includes(name) && !missing.includes(name))
+  return [
+    ...(missing.length === 0
+      ? []
+      : [
+          `tools: Holdfast does not have ${missing.join(', ')}; the agent works without, and metadata.missing_tools lists what is missing.`,
+        ]),
+    ...(absent.length === 0
+      ? []
+      : [`tool_rules: the agent does not have ${absent.join(', ')}; rules about a tool have no effect without it.`]),
+  ]
+}
 
 async function toolNames(ids: readonly ToolId[], context: ServiceContext): Promise<string[]> {
   const names: string[] = []

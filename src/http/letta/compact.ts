@@ -10,44 +10,25 @@ import { countContextMessages } from '../../service/conversations/conversations.
 import { showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { record } from '../field.ts'
-import { withoutEffect } from '../field-fate.ts'
+import { SUMMARY_FIELDS, withKnownSummarizer } from './compaction-body.ts'
 import { runFailedProblem } from './errors.ts'
+import { AUTO_MODEL } from './model-handle.ts'
 
 export const compactBody = z.object({
-  compaction_settings: z
-    .object({
-      mode: z
-        .enum(['sliding_window', 'all', 'self_compact_all', 'self_compact_sliding_window'])
-        .nullish()
-        .describe(
-          '`all` summarizes everything, `sliding_window` the oldest part; `self_` modes use the model of the agent.',
-        ),
-      model: z.string().nullish().describe('Model that writes the summary, as provider/model.'),
-      prompt: z.string().nullish().describe('Instructions for the model that writes the summary.'),
-      clip_chars: z.int().min(1).nullish().describe('Maximum number of characters of the summary.'),
-      sliding_window_percentage: z
-        .number()
-        .gt(0)
-        .max(1)
-        .nullish()
-        .describe('Minimum share of the context that a sliding window summarizes, from 0 to 1.'),
-      model_settings: withoutEffect(record.nullish(), 'a summary is written with the usual settings of its model.'),
-      prompt_acknowledgement: withoutEffect(z.boolean().nullish(), 'a summary is requested with one message.'),
-    })
-    .nullish()
-    .describe('How to summarize, for this request only.'),
+  compaction_settings: z.object(SUMMARY_FIELDS).nullish().describe('How to summarize, for this request only.'),
 })
 
 export function toCompactionSettings(
   settings: z.output<typeof compactBody>['compaction_settings'],
+  context: ServiceContext,
 ): Partial<CompactionSettings> {
-  const { mode, model, prompt, clip_chars, sliding_window_percentage } = settings ?? {}
+  const { mode, prompt, clip_chars, sliding_window_percentage } = settings ?? {}
+  const { model } = withKnownSummarizer(defined({ model: settings?.model ?? undefined }), context)
   return {
     ...defined({ mode: mode ?? undefined }),
     // This handle means the agent's own model.
     ...defined({
-      model: model && model !== 'letta/auto' ? model : undefined,
+      model: model && model !== AUTO_MODEL ? model : undefined,
       prompt: prompt || undefined,
       clipChars: clip_chars || undefined,
       slidingWindowPercentage: sliding_window_percentage || undefined,

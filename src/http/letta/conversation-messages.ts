@@ -94,7 +94,7 @@ const compactConversation = operation({
   async handle({ params, query, body }, context) {
     const agentId = body.agent_id ?? query.agent_id
     const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
-    const compaction = toCompactionSettings(body.compaction_settings)
+    const compaction = toCompactionSettings(body.compaction_settings, context)
     return compactNow({ agent, conversationId: conversation.id, compaction, policy: 'reject' }, context)
   },
 })

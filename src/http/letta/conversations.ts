@@ -23,7 +23,7 @@ import { listQuery, pageOf } from '../paging.ts'
 import { addWarnings } from '../warnings.ts'
 import { activeRuns, CANCEL_WAIT_MS, cancelAll } from './cancel.ts'
 import { requirePosition } from './message-page.ts'
-import { requireModel } from './model-handle.ts'
+import { renamedHandle, requireModel } from './model-handle.ts'
 import { CONVERSATION_SETTINGS, modelSettingsBody, requireOwnVendor } from './model-settings-body.ts'
 import {
   agentQuery,
@@ -106,6 +106,7 @@ const createConversationOperation = operation({
     const ownLabels = body.isolated_block_labels ?? []
     const left = body.leaves ? await requireAgentConversation(agent, body.leaves, context) : undefined
     const created = await createConversation(agent, context, { ...details, ownLabels })
+    addWarnings(reply, renamedHandle('model', body.model, details.model))
     if (left && (await leaveConversation({ agent, conversationId: left.id }, context)) === 'kept')
       addWarnings(reply, [`leaves: ${left.id} waits for approval, so its processes go on.`])
     return showWithState(created, context)
@@ -155,7 +156,7 @@ const changeConversation = operation({
   body: changeBody.extend(agentQuery.shape),
   example: { summary: 'About tea' },
   answer: conversationSchema,
-  async handle({ params, query, body }, context) {
+  async handle({ params, query, body, reply }, context) {
     const agentId = query.agent_id ?? body.agent_id
     const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
     requireOwnVendor(body, body.model ?? conversation.details?.model ?? agent.model)
@@ -172,6 +173,7 @@ const changeConversation = operation({
       },
       context,
     )
+    addWarnings(reply, renamedHandle('model', body.model, updated.details?.model))
     return showWithState(updated, context)
   },
 })

@@ -137,7 +137,8 @@ const summarize = operation({
   async handle({ params, body }, context) {
     const agent = await requireAgent(params.agent_id, context)
     const { id: conversationId } = await requireAgentConversation(agent, undefined, context)
-    return compactNow({ agent, conversationId, compaction: toCompactionSettings(body.compaction_settings) }, context)
+    const compaction = toCompactionSettings(body.compaction_settings, context)
+    return compactNow({ agent, conversationId, compaction }, context)
   },
 })
 

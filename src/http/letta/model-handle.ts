@@ -18,6 +18,21 @@ export function requireModel(named: string | undefined, context: ServiceContext)
   throw new Problem('not-found', `Handle ${handle.slice(0, 200)} not found, must be one of [${known.join(', ')}]`)
 }
 
+/** The same for a field of a request that is not its main model; the message names it. */
+export function requireModelIn(field: string, handle: string, context: ServiceContext): TargetHandle {
+  try {
+    return requireModel(handle, context)
+  } catch (fault) {
+    throw fault instanceof Problem ? new Problem('invalid-argument', `${field}: ${fault.message}`) : fault
+  }
+}
+
+/** A sentence for the response header about a handle of the retired server that has another name here. */
+export const renamedHandle = (field: string, sent: string | null | undefined, current: string | undefined): string[] =>
+  !sent || current === undefined || sent === current || sent === AUTO_MODEL
+    ? []
+    : [`${field}: ${sent.slice(0, 200)} is ${current.slice(0, 200)} here.`]
+
 /** Provider types that the official client knows; other providers count as `openai`. */
 const ENDPOINT_TYPES: Record<string, string> = {
   anthropic: 'anthropic',

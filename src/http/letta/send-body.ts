@@ -115,6 +115,8 @@ const clientSkill = z.object({
   location: z.string().nullish().describe('Where the client keeps the skill; the model reads it.'),
 })
 
+const SHOWN_AS_CALLS = 'agents answer without a tool that speaks. Lists of messages take it for older histories.'
+
 /** The body of every route that sends. Unknown fields are accepted with a warning, because newer clients send some. */
 export const sendBody = z.object({
   messages: z
@@ -167,14 +169,15 @@ export const sendBody = z.object({
     .union([z.enum(['true', 'false']), z.boolean()])
     .nullish()
     .describe('Deprecated: turns reasoning on or off for this run.'),
+  use_assistant_message: withoutEffect(z.boolean().nullish(), SHOWN_AS_CALLS),
   assistant_message_tool_name: withoutEffect(
     z.string().nullish(),
-    'agents answer without a tool that speaks. Lists of messages take it for older histories.',
+    SHOWN_AS_CALLS,
     (value) => value !== null && value !== 'send_message',
   ),
   assistant_message_tool_kwarg: withoutEffect(
     z.string().nullish(),
-    'agents answer without a tool that speaks. Lists of messages take it for older histories.',
+    SHOWN_AS_CALLS,
     (value) => value !== null && value !== 'message',
   ),
   return_logprobs: refusedFlag('Holdfast does not return log probabilities.'),

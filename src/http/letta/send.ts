@@ -9,7 +9,7 @@ import type { Input } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { isOver, type Run } from '../../core/run.ts'
 import type { JoinedTurn } from '../../core/steer.ts'
-import { parseTarget, type TargetHandle } from '../../core/target.ts'
+import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
 import { findAnsweredApproval, findOpenApproval } from '../../service/approvals/approvals.ts'
 import { acceptCallback } from '../../service/messages/callbacks.ts'
@@ -18,7 +18,9 @@ import { type NewInput, type SendOptions, type SendResult, sendInputs } from '..
 import { cancelRun, markAnswered, showRun } from '../../service/runs/runs.ts'
 import { waitForRun } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
+import { addWarnings } from '../warnings.ts'
 import { runFailedProblem } from './errors.ts'
+import { renamedHandle, requireModel } from './model-handle.ts'
 import { askedReasoning, type ParsedSend, parseSend, type SendBody, skillsPrompt, toClientTools } from './send-body.ts'
 import { approvalRequestId } from './slice-ids.ts'
 import { streamRun } from './stream.ts'
@@ -106,6 +108,7 @@ async function accept(
   if (isQueued) reply.header('x-holdfast-queued', 'true')
   if (joined) reply.header('x-holdfast-steered', 'true')
   if (interrupted) reply.header('x-holdfast-interrupted', interrupted)
+  addWarnings(reply, renamedHandle('override_model', sending.body.override_model, sent.model))
   const onSent = () => void markAnswered(sent.request, context)
   return { runId, request: sent.request, isQueued, onSent, ...defined({ joined }) }
 }
@@ -117,7 +120,7 @@ function nameRun(reply: FastifyReply, runId: RunId): void {
 
 type SendRequestInMode = SendRequest & { mode: SendMode }
 
-type Sent = Pick<SendResult, 'runId' | 'request' | 'isQueued' | 'interrupted'>
+type Sent = Pick<SendResult, 'runId' | 'request' | 'isQueued' | 'interrupted'> & { model?: TargetHandle | undefined }
 
 async function openRun(request: FastifyRequest, sending: SendRequestInMode, context: ServiceContext): Promise<Sent> {
   const { agent, conversationId, conversation, body, usual } = sending
@@ -126,10 +129,10 @@ async function openRun(request: FastifyRequest, sending: SendRequestInMode, cont
   const options = toSendOptions(sending, context)
   if (parsed.type === 'answer') {
     const runId = await answerOpenApproval({ parsed, sending, options }, context)
-    return { runId, request: runId }
+    return { runId, request: runId, model: options.model }
   }
   const retries = Number(request.headers['x-stainless-retry-count'] ?? 0)
-  return sendInputs(
+  const sent = await sendInputs(
     {
       ...options,
       agent,
@@ -141,6 +144,7 @@ async function openRun(request: FastifyRequest, sending: SendRequestInMode, cont
     },
     context,
   )
+  return { ...sent, model: options.model }
 }
 
 /** Fingerprint for retry detection: the key, path and body, which a retry shares with the first request. */
@@ -171,12 +175,9 @@ function toSendOptions({ body, mode, runType }: SendRequestInMode, context: Serv
   }
 }
 
-function requireOverrideModel(handle: string, { deps }: ServiceContext): TargetHandle {
-  const target = parseTarget(handle)
-  if (!target) throw new Problem('invalid-argument', `body.override_model: must be provider/model, not "${handle}"`)
-  if (!deps.models.find(target.provider))
-    throw new Problem('not-found', `Handle ${handle} not found: provider ${target.provider} is not configured`)
-  return handle as TargetHandle
+function requireOverrideModel(handle: string, context: ServiceContext): TargetHandle {
+  if (isTargetHandle(handle)) return requireModel(handle, context)
+  throw new Problem('invalid-argument', `body.override_model: must be provider/model, not "${handle.slice(0, 200)}"`)
 }
 
 type AnswerRequest = { parsed: Extract<ParsedSend, { type: 'answer' }>; sending: SendRequest; options: SendOptions }

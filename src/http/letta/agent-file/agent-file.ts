@@ -13,7 +13,9 @@ import { fieldsWithoutEffect } from '../../field-fate.ts'
 import { readJson } from '../../json-body.ts'
 import { parsed } from '../../parse.ts'
 import { newAgentBody, requestedModel, settingsFrom } from '../agent-body.ts'
+import { ineffectiveCompaction } from '../compaction-body.ts'
 import { requireModel } from '../model-handle.ts'
+import { currentEmbedding, isEmbedded } from '../named-models.ts'
 import { hasRoomForPrompt } from '../window-limit.ts'
 import { newBlockBody, newBlockFrom } from '../wire/block.ts'
 import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
@@ -78,8 +80,8 @@ const fileTool = z.looseObject({
   enable_parallel_execution: z.boolean().nullish(),
 })
 
-/** Ids in a file are local to it. */
-const fileAgent = newAgentBody.extend({
+/** Ids in a file are local to it. Unknown fields are kept here to be named. */
+const fileAgent = newAgentBody.loose().extend({
   id: z.string(),
   tool_ids: z.array(z.string()).max(1000).nullish(),
   block_ids: z.array(z.string()).max(1000).nullish(),
@@ -87,6 +89,7 @@ const fileAgent = newAgentBody.extend({
   model_settings: record.nullish(),
   llm_config: record.nullish(),
   response_format: record.nullish(),
+  compaction_settings: record.nullish(),
   identity_ids: z.array(z.unknown()).nullish(),
   folder_ids: z.array(z.unknown()).nullish(),
   source_ids: z.array(z.unknown()).nullish(),
@@ -126,11 +129,12 @@ function readAgent(
   const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
   // A file from elsewhere must not decide that commands run unasked.
   const isLoose = agent.command_approval === 'never'
+  const embedding = currentEmbedding(overrides.embedding || agent.embedding || undefined, context)
   const settings = settingsFrom(
     {
       ...agent,
       command_approval: isLoose ? null : agent.command_approval,
-      ...defined({ embedding: overrides.embedding || undefined }),
+      ...defined({ embedding }),
     },
     { agentType: agent.agent_type ?? 'letta_v1_agent' },
   )
@@ -140,6 +144,8 @@ function readAgent(
   const left = [
     ...unsupportedParts(file),
     ...ineffectiveSettings(stored).map((name) => `model_settings.${name}`),
+    ...ineffectiveCompaction(agent.compaction_settings ?? {}, context).map((name) => `compaction_settings.${name}`),
+    ...(embedding === undefined || isEmbedded(embedding, context) ? [] : ['embedding']),
     ...otherFieldsWithoutEffect(agent),
     ...dropped,
     ...(isLoose ? ['command_approval'] : []),
@@ -176,19 +182,17 @@ function withRoomForPrompt(settings: AgentSettings, promptLength: number) {
   return { kept: { ...settings, wire }, dropped: ['context_window_limit'] }
 }
 
-/** Fields of a file that only a person of the retired server reads are not worth a note. */
+/**
+ * Fields that are not worth a note: what every file has, what only a person of the retired server reads, and what the
+ * import itself carries out or names in other words.
+ */
 const UNREMARKABLE =
-  /^(model_settings|llm_config\.(display_name|tier|provider_category|model_wrapper|model_endpoint)|.*prompt_template)/
+  /^(id|messages|passages|in_context_message_ids|tools|files_agents|model_settings|compaction_settings|embedding_config|max_files_open|per_file_view_window_char_limit|include_\w+|embedding_chunk_size|secrets|tool_exec_environment_variables|llm_config\.(display_name|tier|provider_category|model_wrapper|model_endpoint)|.*prompt_template)\b/
 
 /** The names of the other fields that are kept and have no effect here. */
 function otherFieldsWithoutEffect(agent: FileAgent): string[] {
-  const names = fieldsWithoutEffect(newAgentBody, settingsOnly(agent)).map((sentence) => sentence.split(': ')[0]!)
-  return names.filter((name) => !UNREMARKABLE.test(name))
-}
-
-/** The settings of an agent; its memory and history have schemas of their own. */
-function settingsOnly({ llm_config, enable_sleeptime, message_buffer_autoclear, hidden }: FileAgent): JsonObject {
-  return { llm_config, enable_sleeptime, message_buffer_autoclear, hidden } as JsonObject
+  const names = fieldsWithoutEffect(newAgentBody, agent).map((sentence) => sentence.split(': ')[0]!)
+  return [...new Set(names.filter((name) => !UNREMARKABLE.test(name)))]
 }
 
 /** The request can name another model than the file, which the message says. */
