@@ -43,7 +43,7 @@ test('every field that names a model takes a handle of the retired server under 
   assert.deepEqual(fallback, ['gemini/gemini-2.5-flash'])
 })
 
-test('every field that names a model refuses one that nobody serves, with what to write instead', async (context) => {
+test('every field that names a model refuses one that no provider serves, with what to write instead', async (context) => {
   const served = await serve(context)
   const compact = [
     'POST',
