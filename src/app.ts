@@ -15,6 +15,7 @@ import type { EngineDeps } from './engine/engine-deps.ts'
 import { newHistoryCache } from './engine/history-cache.ts'
 import type { UnknownWorkspacesPolicy } from './jobs/remove-orphaned-workspaces.ts'
 import { startJobs } from './jobs/start-jobs.ts'
+import { newChangeFeed } from './live/change-feed.ts'
 import { withCommitListeners } from './live/commit-listeners.ts'
 import { newStreams } from './live/streams.ts'
 import { newOutbound } from './net/outbound.ts'
@@ -161,6 +162,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     deps,
     snapshot,
     commits,
+    changeFeed: newChangeFeed({ changes: store.changes, clock, report }),
     credentialAdmin: pool,
     directory: newProviderDirectory(set, { overrides, environment }),
     secretKeys: secrets,

@@ -88,6 +88,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     database: ['rows'],
     migrations: ['database'],
     people: ['database', 'rows'],
+    changes: ['database', 'rows'],
     credentials: ['database', 'rows'],
     tools: ['database', 'rows'],
     memory: ['database', 'rows'],

@@ -1,4 +1,5 @@
 import { startCallbackSender } from './callback-sender.ts'
+import { startChangePruner } from './change-pruner.ts'
 import type { JobDeps, RunningJob } from './job.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startSessionExpirer } from './session-expirer.ts'
@@ -15,6 +16,7 @@ const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'callback sender': startCallbackSender,
   'stream pruner': startStreamPruner,
   'session expirer': startSessionExpirer,
+  'change pruner': startChangePruner,
 }
 
 export function startJobs(parts: JobDeps): RunningJob {

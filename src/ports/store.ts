@@ -11,6 +11,7 @@ import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
 import type { AgentContents, AgentEdit, AgentFilter, TagStore } from './agent-store.ts'
 import type { BlockStore } from './block-store.ts'
 import type { CallbackRequest, CallbackStore } from './callback-store.ts'
+import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
 import type { IdStore } from './id-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
@@ -48,6 +49,7 @@ export type Store = {
   keys: KeyStore
   audit: AuditLog
   callbacks: CallbackStore
+  changes: ChangeStore
   ids: IdStore
   /**
    * Calls the listener when another process may have written: a wake-up signal without data. Returns the unsubscribe

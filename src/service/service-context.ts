@@ -5,6 +5,7 @@ import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EngineDeps } from '../engine/engine-deps.ts'
 import type { Backups } from '../ports/backups.ts'
+import type { ChangeFeed } from '../ports/change-feed.ts'
 import type { CommitListeners } from '../ports/commit-listeners.ts'
 import type { CredentialAdmin } from '../ports/credential-admin.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
@@ -42,6 +43,7 @@ export type ServiceContext = {
   secretKeys: SecretKeys
   embeddings: Embeddings
   commits: CommitListeners
+  changeFeed: ChangeFeed
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces

@@ -4,6 +4,7 @@ import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Store } from '../ports/store.ts'
 import { agentStore } from './agents/agents.ts'
 import { tagStore } from './agents/tags.ts'
+import { changeStore } from './changes/changes.ts'
 import { conversationStore } from './conversations/conversations.ts'
 import { messageSearchStore } from './conversations/message-search-store.ts'
 import { messageStore } from './conversations/messages.ts'
@@ -65,6 +66,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     keys: keyStore(database),
     audit: auditLog(database),
     callbacks: callbackStore(database),
+    changes: changeStore(database),
     ids: idStore(database),
     onForeignWrite,
     close,

@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS } from '../../src/core/limits.ts'
 import { COMMAND_LINE } from '../../src/core/people.ts'
 import type { EngineDeps } from '../../src/engine/engine-deps.ts'
+import { newChangeFeed } from '../../src/live/change-feed.ts'
 import type { Backups } from '../../src/ports/backups.ts'
 import type { Credentials } from '../../src/ports/credentials.ts'
 import type { SecretBox } from '../../src/ports/secret-box.ts'
@@ -45,6 +46,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
     messages: false,
   },
   commits: { listen: () => () => undefined, takeovers: () => ({ 'worker-lost': 0, 'handed-back': 0 }) },
+  changeFeed: newChangeFeed({ ...options.deps, changes: options.deps.store.changes }),
   outbound: {
     addressFault: () => 'this test reaches no address',
     fetch: { public: noAnswer, configured: noAnswer },

@@ -1,6 +1,7 @@
 import { suite, test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
 import { CALLBACKS } from './contract-callbacks.ts'
+import { CHANGES } from './contract-changes.ts'
 import { CLAIMS } from './contract-claims.ts'
 import { CONVERSATIONS } from './contract-conversations.ts'
 import { CREDENTIALS } from './contract-credentials.ts'
@@ -25,6 +26,7 @@ const CONTRACT: ContractTests = {
   ...APPENDS,
   ...INTAKE,
   ...STEERS,
+  ...CHANGES,
   ...CLAIMS,
   ...READS,
   ...STREAMS,

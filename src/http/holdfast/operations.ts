@@ -3,6 +3,7 @@ import type { Surface } from '../surface.ts'
 import { approvalOperations } from './approvals.ts'
 import { auditOperations } from './audit.ts'
 import { cacheOperations } from './cache.ts'
+import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
 import { keyOperations } from './keys.ts'
 import { modelNoteOperations } from './model-notes.ts'
@@ -17,6 +18,7 @@ export const HOLDFAST: Surface = {
   operations: [
     ...serverOperations,
     ...approvalOperations,
+    ...changeOperations,
     ...commandOperations,
     ...keyOperations,
     ...peopleOperations,

@@ -1,4 +1,5 @@
 import type { Generated, Selectable } from 'kysely'
+import type { Change, ChangedKind } from '../../core/change.ts'
 import type {
   AgentId,
   BlockId,
@@ -50,6 +51,19 @@ export type Tables = SearchTables & {
   audit_log: Numbered & AuditRow
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
+  changes: ChangesTable
+  change_marks: { number: number; at: number; pruned: number }
+}
+
+/** Written by triggers only. */
+export type ChangesTable = Numbered & {
+  txid: Generated<number>
+  organization_id: OrganizationId
+  kind: ChangedKind
+  subject_id: string
+  agent_id: AgentId | null
+  conversation_id: ConversationId | null
+  verb: Change['verb']
 }
 
 /** A row to insert, without the number that the database assigns. */
