@@ -49,6 +49,7 @@ import { demoTools } from './tools/demo/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry } from './tools/registry.ts'
+import { retiredTools } from './tools/retired/all.ts'
 import { webTools } from './tools/web/all.ts'
 import { workspaceTools } from './tools/workspace/workspace-tools.ts'
 import { freezeText, takeUntoldFreeze } from './watchdog/last-freeze.ts'
@@ -127,26 +128,31 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     historyCache: newHistoryCache({ limits: settings.cache, clock, events: { overfull: warnCacheOverfull } }),
     credentials: pool,
     models: modelsFrom({ ...set.providers, scripted: friendly, ...options.providers }),
-    tools: toolRegistry([
-      ...builtinTools({ clock, randomness, home }),
-      ...demoTools({ clock, randomness, home }),
-      ...memoryTools({
-        store,
-        clock,
-        randomness,
-        findPassages: (question) => findPassages(question, { store, embeddings }),
-        findMessages: (question) => findMessages(question, { store, embeddings }),
-      }),
-      ...webTools({
-        fetchPage: newOutbound({ ...PAGE_LIMITS, allow: configuration.web.private_hosts }).fetch.public,
-        fetchSearch: newOutbound(PAGE_LIMITS).fetch.configured,
-        environment,
-        search: defined({ engine: configuration.web.search, baseUrl: configuration.web.search_url }),
-        secretOf: (...secret) => findSecret(secret, { store, box: secrets.box }),
-      }),
-      ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
-      ...(options.tools ?? []),
-    ]),
+    tools: toolRegistry(
+      withoutReplaced(
+        [
+          ...builtinTools({ clock, randomness, home }),
+          ...demoTools({ clock, randomness, home }),
+          ...memoryTools({
+            store,
+            clock,
+            randomness,
+            findPassages: (question) => findPassages(question, { store, embeddings }),
+            findMessages: (question) => findMessages(question, { store, embeddings }),
+          }),
+          ...webTools({
+            fetchPage: newOutbound({ ...PAGE_LIMITS, allow: configuration.web.private_hosts }).fetch.public,
+            fetchSearch: newOutbound(PAGE_LIMITS).fetch.configured,
+            environment,
+            search: defined({ engine: configuration.web.search, baseUrl: configuration.web.search_url }),
+            secretOf: (...secret) => findSecret(secret, { store, box: secrets.box }),
+          }),
+          ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
+          ...retiredTools(),
+        ],
+        options.tools ?? [],
+      ),
+    ),
     mcp,
     endProcesses: (id) => endProcesses(id, { workspaces, report }),
     spill: fileSpill(home),
@@ -310,6 +316,12 @@ function unknownWorkspacesPolicy(
   if (folder !== join(home, 'workspaces')) return 'keep'
   return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
 }
+
+/** A program that embeds Holdfast may have had its own tool with a name that Holdfast has taken since. */
+const withoutReplaced = (builtin: readonly Tool[], own: readonly Tool[]): Tool[] => [
+  ...builtin.filter((tool) => !(tool.yieldsToStored && own.some(({ name }) => name === tool.name))),
+  ...own,
+]
 
 /** A failure does not stop the others; the first one is thrown at the end. */
 async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Promise<void> {

@@ -50,7 +50,7 @@ export type Chunk =
 
 /** `name` and `needs_approval` (the whole call will wait for a person) are in the first piece only. */
 export type CallDelta = { tool_call_id: string; name?: string; needs_approval?: true; arguments: string }
-export type WireCall = { tool_call_id: string; name: string; arguments: string }
+export type WireCall = { tool_call_id: string; name: string; arguments: string; is_speech?: true }
 export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; tool_return: string }
 
 /**
@@ -163,6 +163,13 @@ export const waitsForApproval = (
 /** The arguments of a call as they are streamed and shown. */
 export const argumentsText = ({ input }: Pick<ToolCall, 'input'>): string => JSON.stringify(input)
 
+/** What a call says that is shown as an assistant message; it has a chunk of its own. */
+export function spokenText([call]: readonly WireCall[]): string | undefined {
+  if (!call?.is_speech) return undefined
+  const { message } = JSON.parse(call.arguments) as { message?: unknown }
+  return typeof message === 'string' ? message : undefined
+}
+
 function renderContent(
   { answerId, content }: Pick<StreamedContent, 'answerId' | 'content'>,
   streamed: StreamedSoFar,
@@ -194,11 +201,19 @@ function renderRestOfCalls(
 
 function renderCalls(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Chunk[] {
   const guarded = event.calls.filter((call) => waitsForApproval(call, turn.settings))
-  const free = event.calls.filter((call) => !guarded.includes(call))
+  const spoken = event.calls.filter((call) => call.isSpeech)
+  const free = event.calls.filter((call) => !call.isSpeech && !guarded.includes(call))
   const wire = (calls: typeof free): WireCall[] =>
-    calls.map((call) => ({ tool_call_id: call.callId, name: call.tool, arguments: argumentsText(call) }))
+    calls.map((call) => ({
+      tool_call_id: call.callId,
+      name: call.tool,
+      arguments: argumentsText(call),
+      ...defined({ is_speech: call.isSpeech }),
+    }))
   const id = event.answerId
   return [
+    // One chunk each, because each is a message of its own.
+    ...spoken.map((call) => ({ message_type: 'tool_call_message' as const, id, tool_calls: wire([call]) })),
     ...(free.length > 0 ? [{ message_type: 'tool_call_message' as const, id, tool_calls: wire(free) }] : []),
     ...(guarded.length > 0
       ? [{ message_type: 'approval_request_message' as const, id, tool_calls: wire(guarded) }]

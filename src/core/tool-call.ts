@@ -19,6 +19,8 @@ export type ToolCall = {
   askedBecause?: string
   effects: Effects
   parallel: boolean
+  /** Says its argument `message` to the user: clients see an assistant message in its place. */
+  isSpeech?: true
   /** The vendor's signature of the call, sent back unchanged. */
   signature?: string
   /** Why this call can never run (unknown tool, bad arguments), as a text for the model. */

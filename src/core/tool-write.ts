@@ -8,6 +8,12 @@ export type ToolWrite =
   /** Optimistic locking: written only if the block still has the version the tool read. */
   | { type: 'replace-block'; blockId: BlockId; value: string; version: number }
   | { type: 'insert-passage'; passageId: PassageId; text: string; tags: string[] }
+  /** Created and attached to the agent. Stale if the agent has another block with the label. */
+  | { type: 'create-block'; blockId: BlockId; label: string; value: string; description?: string }
+  /** Detached from the agent; the block itself stays. */
+  | { type: 'detach-block'; blockId: BlockId }
+  /** Stale if the block is read-only, or the label is taken. */
+  | { type: 'relabel-block'; blockId: BlockId; label?: string; description?: string }
 
 /** The tool result when another writer changed the block after the tool read it. */
 export const STALE_WRITE_OUTPUT =

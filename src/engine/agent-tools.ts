@@ -17,7 +17,7 @@ export async function agentTools(
   agent: Pick<Agent, 'tools' | 'settings'> | undefined,
   { tools, stored, mcp }: ToolSources,
 ): Promise<ToolRegistry> {
-  const unknown = (agent?.tools ?? []).filter((name) => !tools.find(name))
+  const unknown = (agent?.tools ?? []).filter((name) => mayBeStored(tools.find(name)))
   const { approvals = {}, commandApproval } = agent?.settings ?? {}
   if (unknown.length === 0 && Object.keys(approvals).length === 0 && commandApproval === undefined) return tools
   const own = new Map<string, Tool>()
@@ -37,6 +37,9 @@ export async function agentTools(
     inputFault: tools.inputFault,
   }
 }
+
+/** Whether a stored tool with the name of this built-in tool, or of none, is the one that is meant. */
+export const mayBeStored = (builtin: Tool | undefined): boolean => builtin?.yieldsToStored ?? builtin === undefined
 
 /** Makes a stored tool callable; custom source code returns an error. */
 export function toCallableTool(stored: StoredTool, mcp: ToolSources['mcp']): Tool {

@@ -31,7 +31,7 @@ type Slot = { callId: string; tool: string; json: CompactJson; held: string; str
 
 export function newCallStream({ answerId, settings, tools, allowed }: CallStreamOptions): CallStream {
   const slots = new Map<number, Slot>()
-  let content: Part['type'] | undefined
+  let content: string | undefined
   let hasStreamed = false
   /** Subscribers were told a name, an id or an order that is not the one of the stored answer. */
   let isDisordered = false
@@ -54,7 +54,10 @@ export function newCallStream({ answerId, settings, tools, allowed }: CallStream
     if (slot.streamed !== '' && (slot.callId !== callId || slot.tool !== tool)) isDisordered = true
     slot.callId = callId
     slot.tool = tool
+    if (isSpeech(slot)) noteContent(`call ${index}`)
   }
+
+  const isSpeech = ({ tool }: Slot) => tools.find(tool)?.isSpeech === true
 
   function addArguments({ index, json }: Extract<Part, { type: 'call-delta' }>): Chunk | undefined {
     const slot = slotAt(index)
@@ -73,13 +76,15 @@ export function newCallStream({ answerId, settings, tools, allowed }: CallStream
   function isStreamable(slot: Slot): boolean {
     const tool = allowed.includes(slot.tool) ? tools.find(slot.tool) : undefined
     const others = [...slots.values()].filter((other) => other !== slot)
+    // What is said is shown whole, before the other calls.
+    if ([slot, ...others].some(isSpeech)) return false
     if (!tool || slot.callId === '' || others.some(({ callId }) => callId === slot.callId)) return false
     slot.isGuarded = waitsForApproval(tool, settings)
     return slot.isGuarded || settings.onGuarded === 'deny' || !tool.approvalReason
   }
 
   /** A call is numbered after the content: content that begins later would take its number. */
-  function noteContent(kind: Part['type']): void {
+  function noteContent(kind: string): void {
     if (hasStreamed && content !== kind) isDisordered = true
     content = kind
   }

@@ -73,7 +73,8 @@ function resolveCall(raw: RawCall, options: ResolveCallsOptions & { before: read
   const reason = tool.approvalReason?.(base.input)
   const needsApproval = tool.needsApproval || reason !== undefined
   const guard = reason === undefined ? { needsApproval } : { needsApproval, askedBecause: reason }
-  return { ...base, ...guard, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
+  const speech = tool.isSpeech && !needsApproval ? { isSpeech: true as const } : {}
+  return { ...base, ...guard, ...speech, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
 }
 
 function callRefusal(

@@ -22,6 +22,7 @@ import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { StoredToolStore } from './tool-store.ts'
+import type { ToolWriteStore } from './tool-write-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore }
 
@@ -42,6 +43,7 @@ export type Store = {
   tools: StoredToolStore
   mcpServers: McpServerStore
   tags: TagStore
+  toolWrites: ToolWriteStore
   passages: PassageStore
   prompts: PromptStore
   messageSearch: MessageSearchStore

@@ -48,6 +48,10 @@ export type Tool = {
   effects: Effects
   parallel: boolean
   needsApproval: boolean
+  /** Its argument `message` is said to the user: clients see an assistant message in place of the call. */
+  isSpeech?: true
+  /** A stored tool with this name comes first: organizations had it before Holdfast did. */
+  yieldsToStored?: true
   /**
    * Why this input needs approval, for tools whose risk depends on the input; undefined if it needs none. Called once,
    * with validated input, when the answer is recorded; the result must depend on the input and the policy alone. Settings

@@ -16,6 +16,7 @@ import type { Database } from './database/database.ts'
 import { idStore } from './ids.ts'
 import { blockStore } from './memory/blocks.ts'
 import { passageStore } from './memory/passages.ts'
+import { toolWriteStore } from './memory/tool-writes.ts'
 import { keyStore } from './people/api-keys.ts'
 import { auditLog } from './people/audit.ts'
 import { peopleStore } from './people/people.ts'
@@ -59,6 +60,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     tools: toolStore(database),
     mcpServers: mcpServerStore(database),
     tags: tagStore(database),
+    toolWrites: toolWriteStore(database),
     passages: passageStore(database, clock),
     prompts: promptStore(database),
     messageSearch: messageSearchStore(database, clock),

@@ -53,5 +53,8 @@ const catchVerifyErrors =
     }
   }
 
+/** For names that organizations may have given to their own tools before Holdfast had a tool with that name. */
+export const yieldingToStored = (tool: Tool): Tool => ({ ...tool, yieldsToStored: true })
+
 export const success = (output: string): ToolAnswer => ({ status: 'success', output })
 export const failure = (output: string): ToolAnswer => ({ status: 'error', output })

@@ -8,6 +8,7 @@ import type { Tool } from '../../src/ports/tool.ts'
 import { attachBlock } from '../../src/service/agents/agent-blocks.ts'
 import { createBlock, type NewBlock } from '../../src/service/memory/blocks.ts'
 import { memoryTools } from '../../src/tools/builtin/memory/all.ts'
+import { retiredTools } from '../../src/tools/retired/all.ts'
 import { type HomeFixture, type HomeFixtureOptions, openHomeFixture } from './fixture-home.ts'
 
 export type MemoryFixture = HomeFixture & {
@@ -21,9 +22,12 @@ export async function openMemoryFixture(
   options: HomeFixtureOptions = {},
 ): Promise<MemoryFixture> {
   let current: Store | undefined
-  const store: Pick<Store, 'passages' | 'prompts' | 'messageSearch'> = {
+  const store: Pick<Store, 'passages' | 'prompts' | 'messageSearch' | 'blocks'> = {
     get passages() {
       return current!.passages
+    },
+    get blocks() {
+      return current!.blocks
     },
     get prompts() {
       return current!.prompts
@@ -32,10 +36,14 @@ export async function openMemoryFixture(
       return current!.messageSearch
     },
   }
-  const tools: Tool[] = memoryTools({ store, clock: realClock, randomness: realRandomness })
+  const own = options.tools ?? []
+  const tools: Tool[] = [
+    ...memoryTools({ store, clock: realClock, randomness: realRandomness }),
+    ...retiredTools().filter((tool) => !own.some(({ name }) => name === tool.name)),
+  ]
   const fixture = await openHomeFixture(context, {
     ...options,
-    tools: [...tools, ...(options.tools ?? [])],
+    tools: [...tools, ...own],
     wrapStore(opened) {
       current = opened
       return options.wrapStore?.(opened) ?? opened

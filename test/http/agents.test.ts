@@ -213,12 +213,12 @@ test('unknown tool names are refused by name; built-in tools of the retired serv
   const [status, detail] = await refusal(client.agents.create({ model: MODEL, tools: ['run_code', 'typo', 'a"b'] }))
   assert.equal(status, 400)
   assert.match(detail, /Tools not found by name: "typo", "a"b"\. .*GET \/v1\/tools/)
-  const kept = ['send_message', 'run_code', 'open_files', 'grep_files', 'memory', 'core_memory_append']
+  const kept = ['run_code', 'run_code_with_tools']
   const { data: agent, response } = await client.agents
     .create({ model: MODEL, tools: [...kept, 'memory_rethink'] })
     .withResponse()
   assert.deepEqual(agent.metadata, { missing_tools: kept })
-  assert.match(response.headers.get('x-holdfast-warnings') ?? '', /^tools: .* send_message, run_code, open_files/)
+  assert.match(response.headers.get('x-holdfast-warnings') ?? '', /^tools: .* run_code, run_code_with_tools/)
   const update = (tools: string[]) => client.agents.update(agent.id, { tools } as never).withResponse()
   assert.deepEqual((await refusal(update(['memory_insert', 'typo'])))[0], 400)
   assert.ok((await client.agents.retrieve(agent.id, { include: ['agent.tools'] })).tools.length > 5)
@@ -238,9 +238,9 @@ test('a missing tool is listed on the agent, secrets are not, and invalid settin
   const agent = await client.agents.create({
     model: MODEL,
     secrets: { API_KEY: 'open-sesame' },
-    tools: ['open_files'],
+    tools: ['run_code_with_tools'],
   })
-  assert.deepEqual(agent.metadata, { missing_tools: ['open_files'] })
+  assert.deepEqual(agent.metadata, { missing_tools: ['run_code_with_tools'] })
   assert.doesNotMatch(JSON.stringify(await client.agents.retrieve(agent.id)), /open-sesame/)
   for (const compaction_settings of [
     { threshold: 0 },

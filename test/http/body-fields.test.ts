@@ -47,6 +47,7 @@ const EFFECTIVE: Record<string, string> = {
     'memory_blocks tools include_base_tools system compaction_settings label requires_approval query agent_id summary hidden isolated_block_labels archived last_message_at message_id stream_tokens background include_return_message_types run_id otid conversation_id blocks',
   'http/inputs.test.ts': 'initial_message_sequence client_tools client_skills run_ids',
   'http/model-chain.test.ts': 'fallback',
+  'http/old-builtins.test.ts': 'include_base_tool_rules',
   'http/every-setting.test.ts':
     'llm_config model_settings max_tokens max_reasoning_tokens parallel_tool_calls response_format enable_reasoner reasoning json_schema streaming override_model enable_thinking',
   'http/window-limit.test.ts': 'context_window_limit input include_compaction_messages',

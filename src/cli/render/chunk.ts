@@ -1,4 +1,4 @@
-import type { Chunk, WireCall, WireReturn } from '../../core/chunk.ts'
+import { type Chunk, spokenText, type WireCall, type WireReturn } from '../../core/chunk.ts'
 import type { StopReason } from '../../core/run.ts'
 import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../terminal.ts'
 import { argumentLines } from './arguments.ts'
@@ -31,6 +31,8 @@ export function renderChunk(state: RenderState, chunk: Chunk, look: Look): Rende
     case 'tool_call_delta':
       return callBeingWritten(state, chunk, look)
     case 'tool_call_message': {
+      const speech = spokenText(chunk.tool_calls)
+      if (speech !== undefined) return spoken(state, chunk.tool_calls, speech)
       const lines = chunk.tool_calls.map((call) => `  ${paint.cyan('→')} ${callText(call, look)}`)
       return note({ ...state, tools: withToolNames(state, chunk.tool_calls) }, lines)
     }
@@ -39,6 +41,7 @@ export function renderChunk(state: RenderState, chunk: Chunk, look: Look): Rende
       return note({ ...state, tools: withToolNames(state, chunk.tool_calls) }, lines)
     }
     case 'tool_return_message':
+      if (isSpoken(state, chunk.tool_return)) return note(state, [])
       return note(state, [resultText(chunk.name, chunk.tool_return, look)])
     case 'tool_progress':
       return progress(state, chunk, look)
@@ -81,6 +84,19 @@ function text(state: RenderState, content: string): RenderedChunk {
   const open = content.endsWith('\n') ? 'nothing' : 'answer'
   return { state: { ...state, open }, pieces: [...before, { to: 'answer', text: safeText(content) }] }
 }
+
+/** A call that is shown as what it says; its success says nothing. */
+function spoken(state: RenderState, calls: readonly WireCall[], words: string): RenderedChunk {
+  const { state: closed, pieces } = note(state, [])
+  const tools = { ...closed.tools, [calls[0]!.tool_call_id]: SPOKEN }
+  const said = text({ ...closed, tools }, `${words}\n`)
+  return { state: said.state, pieces: [...pieces, ...said.pieces] }
+}
+
+const SPOKEN = ''
+
+const isSpoken = ({ tools }: RenderState, { tool_call_id, status }: WireReturn): boolean =>
+  status === 'success' && tools[tool_call_id] === SPOKEN
 
 function thought(state: RenderState, reasoning: string, look: Look): RenderedChunk {
   if (reasoning === '') return { state, pieces: [] }

@@ -141,12 +141,18 @@ const AGENT_TYPES = [
 ] as const
 
 /** Other types had a loop or background agents of their own. */
-const SAME_LOOP: ReadonlySet<unknown> = new Set(['letta_v1_agent', 'memgpt_v2_agent', 'react_agent', 'workflow_agent'])
+const SAME_LOOP: ReadonlySet<unknown> = new Set([
+  'letta_v1_agent',
+  'memgpt_agent',
+  'memgpt_v2_agent',
+  'react_agent',
+  'workflow_agent',
+])
 
 export const newAgentBody = z.object({
   name: name.nullish().describe('Name of the agent. A new agent without one gets a generated name.'),
   agent_type: partlyWithoutEffect(z.enum(AGENT_TYPES).nullish(), {
-    text: 'Type of the agent. It decides how the prompt shows blocks; `react_agent` and `workflow_agent` show none.',
+    text: 'Type of the agent. It decides how the prompt shows blocks (`react_agent` and `workflow_agent` show none) and the base tools: those of `memgpt_agent` and `memgpt_v2_agent` have `send_message`.',
     why: 'agents of this type work like letta_v1_agent here.',
     asks: (type) => typeof type === 'string' && !SAME_LOOP.has(type),
   }),
@@ -168,7 +174,12 @@ export const newAgentBody = z.object({
   memory_variables: withoutEffect(z.record(z.string(), z.string()).nullish(), NO_TEMPLATES),
   template: withoutEffect(z.boolean().nullish(), NO_TEMPLATES),
   project: withoutEffect(z.string().nullish(), NO_PROJECTS),
-  include_base_tool_rules: withoutEffect(z.boolean().nullish(), 'the base tools need no rules.'),
+  include_base_tool_rules: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether `send_message` ends the turn of a `memgpt_agent` or `memgpt_v2_agent` that has no `tool_rules`. Default: true.',
+    ),
   include_default_source: withoutEffect(z.boolean().nullish(), NO_FILES),
   embedding_chunk_size: withoutEffect(z.int().nullish(), 'passages are not divided.'),
   ...COMMON,

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Agent, AgentSettings } from '../../core/agent.ts'
-import { BASE_TOOLS } from '../../core/base-tools.ts'
+import { baseToolsOf, speaksByTool } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
 import { windowLimitOf } from '../../core/model-settings.ts'
@@ -69,7 +69,7 @@ const createAgentOperation = operation({
   },
   answer: agentSchema,
   async handle({ body, reply, request }, context) {
-    const base = body.include_base_tools === false ? [] : BASE_TOOLS
+    const base = body.include_base_tools === false ? [] : baseToolsOf(body.agent_type)
     const agent = await createAgentFrom(
       {
         ...body,
@@ -85,6 +85,12 @@ const createAgentOperation = operation({
   },
 })
 
+/** An agent that speaks by a tool has spoken when it has called it, unless its rules say otherwise. */
+const rulesOf = ({ tool_rules, agent_type, include_base_tool_rules: isWanted }: NewAgentBody, tools: string[]) =>
+  tool_rules || isWanted === false || !speaksByTool(agent_type) || !tools.includes('send_message')
+    ? (tool_rules ?? undefined)
+    : [{ type: 'exit_loop' as const, tool_name: 'send_message' }]
+
 type NewAgentBody = z.output<typeof newAgentBody>
 
 /** Creates the agent of a request. Without tools and memory in the body it gets those that `createAgent` chooses. */
@@ -99,7 +105,7 @@ export async function createAgentFrom(
   const chosen = await toolNames(body.tool_ids ?? [], context)
   const named = body.tools || body.tool_ids ? [...(body.tools ?? []), ...chosen] : undefined
   const known = named && (await requireNamedTools(named, context))
-  const sent = settingsFrom(body, {})
+  const sent = settingsFrom({ ...body, ...defined({ tool_rules: rulesOf(body, known?.tools ?? []) }) }, {})
   const blockLengths = (body.memory_blocks ?? []).map(({ value }) => value.length)
   const promptLength = blockLengths.reduce((sum, length) => sum + length, body.system?.length ?? 0)
   requireRoomForPrompt(windowLimitOf({ settings: sent }), promptLength, windowField(body))

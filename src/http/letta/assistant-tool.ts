@@ -4,9 +4,9 @@ import type { ToolCall } from '../../core/tool-call.ts'
 import { flag } from '../field.ts'
 
 /**
- * Agents of older servers spoke by calling a tool: `send_message({ message })`. Their calls are shown as the assistant
- * messages they were. Without an explicit choice only imported messages are: a tool that is named so today may send
- * something else to somewhere else.
+ * Agents of older servers speak by calling a tool: `send_message({ message })`. Their calls are shown as assistant
+ * messages. Without an explicit choice only imported messages and calls of the built-in tool are: a tool that an
+ * organization named so may send something else to somewhere else.
  */
 export type AssistantTool = { tool: string; kwarg: string; isImportedOnly: boolean }
 
@@ -19,7 +19,7 @@ export const assistantToolQuery = {
   use_assistant_message: flag
     .optional()
     .describe(
-      'Whether calls of the tool that speaks are shown as assistant messages, without their results. Default: only in imported messages.',
+      'Whether calls of the tool that speaks are shown as assistant messages, without their results. Default: imported messages and calls of the built-in `send_message`.',
     ),
   assistant_message_tool_name: z.string().max(200).optional().describe('Tool that speaks. Default: `send_message`.'),
   assistant_message_tool_kwarg: z.string().max(200).optional().describe('Argument with the text. Default: `message`.'),
@@ -39,12 +39,12 @@ export function assistantToolOf(query: AssistantToolQuery): AssistantTool | 'non
 
 /** What the call says, if it is to be shown as an assistant message. */
 export function speechOf(
-  { tool, input, needsApproval }: Pick<ToolCall, 'tool' | 'input' | 'needsApproval'>,
+  { tool, input, needsApproval, isSpeech }: Pick<ToolCall, 'tool' | 'input' | 'needsApproval' | 'isSpeech'>,
   { runId }: Pick<Message, 'runId'>,
   speaking: AssistantTool | 'none',
 ): string | undefined {
   if (speaking === 'none' || tool !== speaking.tool || needsApproval) return undefined
-  if (speaking.isImportedOnly && runId !== NO_RUN) return undefined
+  if (speaking.isImportedOnly && runId !== NO_RUN && !isSpeech) return undefined
   const text = (input as Record<string, unknown> | null)?.[speaking.kwarg]
   return typeof text === 'string' ? text : undefined
 }

@@ -1,4 +1,4 @@
-import type { Chunk, NumberedChunk } from '../../core/chunk.ts'
+import { type Chunk, type NumberedChunk, spokenText, type WireCall } from '../../core/chunk.ts'
 import { defined } from '../../core/defined.ts'
 import { type MessageId, type RunId, stepOfAnswer } from '../../core/id.ts'
 import { wireDate } from '../wire-date.ts'
@@ -30,10 +30,13 @@ export type ViewOptions = {
   /** `steps` sends whole messages; `tokens` sends pieces as they arrive. */
   detail: 'tokens' | 'steps'
   /** Calls of the run that this one continues; this stream has only their results. */
-  inherited?: { answerId: MessageId; calls: { callId: string; tool: string }[] }
+  inherited?: { answerId: MessageId; calls: StepCall[] }
   /** When the run was accepted: the date of chunks that were stored without one. */
   createdAt: number
 }
+
+/** `isSpeech`: it is shown as an assistant message, without its result. */
+type StepCall = { callId: string; tool: string; isSpeech?: true }
 
 /** Sent as they are. */
 type NamedChunk = Extract<Chunk, { message_type: 'message_reset' | 'attempt_failed' | 'tool_progress' | 'worker_lost' }>
@@ -42,7 +45,7 @@ type NamedChunk = Extract<Chunk, { message_type: 'message_reset' | 'attempt_fail
 export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk): StreamEvent[] | 'done' } {
   const { runId, detail, inherited } = options
   let answerId = inherited?.answerId
-  let calls = (inherited?.calls ?? []).map(({ callId, tool }) => ({ callId, tool }))
+  let calls: StepCall[] = inherited?.calls ?? []
   /** The first pieces of calls whose arguments are sent in pieces, by call id. */
   let streamedCalls = new Map<string, PieceSlice>()
   let slice = -1
@@ -139,7 +142,12 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     if (!calls.every(({ callId }) => byCall.has(callId))) return []
     const ordered = calls.length > 0 ? calls.map(({ callId }) => byCall.get(callId)!) : returns
     returns = []
-    const results = ordered.map(({ name, tool_return: { tool_call_id, status, tool_return } }) => ({
+    const hidden = new Set(calls.flatMap(({ callId, isSpeech }) => (isSpeech ? [callId] : [])))
+    const shown = ordered.filter(
+      ({ tool_return: { tool_call_id, status } }) => status !== 'success' || !hidden.has(tool_call_id),
+    )
+    if (shown.length === 0) return []
+    const results = shown.map(({ name, tool_return: { tool_call_id, status, tool_return } }) => ({
       callId: tool_call_id,
       status,
       output: tool_return,
@@ -165,7 +173,13 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
       case 'approval_request_message': {
         const before = flush()
         startAnswer(chunk.id)
-        calls = [...calls, ...chunk.tool_calls.map(({ tool_call_id, name }) => ({ callId: tool_call_id, tool: name }))]
+        calls = [...calls, ...chunk.tool_calls.map(stepCallOf)]
+        const speech = spokenText(chunk.tool_calls)
+        if (speech !== undefined) {
+          slice++
+          kind = undefined
+          return [...before, event(seq, contentSlice(chunk.id, { kind: 'text', text: speech, slice }, origin(seq)))]
+        }
         const wire = chunk.tool_calls
           .filter(({ tool_call_id }) => !streamedCalls.has(tool_call_id))
           .map(({ name, arguments: text, tool_call_id }) => ({ name, arguments: text, tool_call_id }))
@@ -212,3 +226,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
     },
   }
 }
+
+const stepCallOf = ({ tool_call_id: callId, name: tool, is_speech: isSpeech }: WireCall): StepCall => ({
+  callId,
+  tool,
+  ...defined({ isSpeech }),
+})

@@ -3,7 +3,7 @@ import type { AgentId, ConversationId } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import { STALE_WRITE_OUTPUT, type ToolWrite } from '../../core/tool-write.ts'
+import { STALE_WRITE_OUTPUT } from '../../core/tool-write.ts'
 import { agentTools, toCallableTool } from '../../engine/agent-tools.ts'
 import { executeCall } from '../../engine/execute-call.ts'
 import { callDigest } from '../../engine/resolve-calls.ts'
@@ -51,7 +51,7 @@ type ToolInvocation = RunToolRequest & { context: ServiceContext; agentId: Agent
 
 async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolResult> {
   const { input, signal, isRepeat, context, agentId, conversationId } = invocation
-  const { randomness, digest, clock, spill, tools } = context.deps
+  const { randomness, digest, clock, spill, tools, store } = context.deps
   if (isRepeat && (tool.effects === 'once' || tool.effects === 'verifiable'))
     throw new Problem(
       'conflict',
@@ -84,28 +84,12 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
       progress: () => undefined,
     },
   )
-  for (const write of writes ?? [])
-    if (!(await applyWrite(write, invocation))) return { status: 'error', output: STALE_WRITE_OUTPUT }
+  // In a turn the engine commits these writes with the end of the call.
+  if (
+    writes &&
+    (await store.toolWrites.carryOut({ organizationId: context.organizationId, agentId }, writes, clock.now())) ===
+      'stale'
+  )
+    return { status: 'error', output: STALE_WRITE_OUTPUT }
   return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
-}
-
-/** In a turn the engine applies these writes. False: another write changed what the tool had read. */
-async function applyWrite(write: ToolWrite, { context, agentId }: ToolInvocation): Promise<boolean> {
-  const { store, clock } = context.deps
-  const now = clock.now()
-  switch (write.type) {
-    case 'insert-passage': {
-      const { passageId: id, text, tags } = write
-      await store.passages.insert({ id, organizationId: context.organizationId, agentId, text, tags, createdAt: now })
-      return true
-    }
-    case 'replace-block': {
-      let isCurrent = false
-      await store.blocks.update(context.organizationId, write.blockId, (block) => {
-        isCurrent = block.version === write.version
-        return isCurrent ? { ...block, value: write.value, updatedAt: now } : block
-      })
-      return isCurrent
-    }
-  }
 }

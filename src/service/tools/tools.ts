@@ -6,6 +6,7 @@ import { checkSchema, SchemaFault } from '../../core/json-schema/schema-document
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import { parsePythonSource, parseTypescriptName } from '../../core/tool-source.ts'
+import { mayBeStored } from '../../engine/agent-tools.ts'
 import type { Tool } from '../../ports/tool.ts'
 import type { ServiceContext } from '../service-context.ts'
 
@@ -29,9 +30,10 @@ const RETURN_LIMIT = 50_000
 /** Every tool that agents of this organization can use: built-in tools, then stored ones. */
 export async function listTools(context: ServiceContext): Promise<StoredTool[]> {
   const { tools, store } = context.deps
-  const stored = await store.tools.all(context.organizationId)
-  const own = tools.names().map((name) => builtinTool(tools.find(name)!, context))
-  return [...own, ...stored.filter(({ name }) => !tools.find(name))]
+  const stored = (await store.tools.all(context.organizationId)).filter(({ name }) => mayBeStored(tools.find(name)))
+  const taken = new Set(stored.map(({ name }) => name))
+  const own = tools.names().filter((name) => !taken.has(name))
+  return [...own.map((name) => builtinTool(tools.find(name)!, context)), ...stored]
 }
 
 export async function requireTool(id: ToolId, context: ServiceContext): Promise<StoredTool> {
@@ -44,24 +46,25 @@ export async function requireTool(id: ToolId, context: ServiceContext): Promise<
 
 /** The tools with these names, in order; unknown names are left out. */
 export async function findToolsByName(names: readonly string[], context: ServiceContext): Promise<StoredTool[]> {
-  const { tools, store } = context.deps
-  const unknown = names.filter((name) => !tools.find(name))
-  const stored = unknown.length > 0 ? await store.tools.named(context.organizationId, unknown) : []
-  const byName = new Map(stored.map((tool) => [tool.name, tool]))
+  const byName = await storedByName(names, context)
   return names.flatMap((name) => {
-    const own = tools.find(name)
-    const found = own ? builtinTool(own, context) : byName.get(name)
+    const own = context.deps.tools.find(name)
+    const found = byName.get(name) ?? (own && builtinTool(own, context))
     return found ? [found] : []
   })
 }
 
 /** The names of existing tools among these, in order. */
 export async function findKnownToolNames(names: readonly string[], context: ServiceContext): Promise<string[]> {
-  const { tools, store } = context.deps
-  const unknown = names.filter((name) => !tools.find(name))
-  const stored = unknown.length > 0 ? await store.tools.named(context.organizationId, unknown) : []
-  const found = new Set(stored.map((tool) => tool.name))
-  return names.filter((name) => tools.find(name) || found.has(name))
+  const byName = await storedByName(names, context)
+  return names.filter((name) => context.deps.tools.find(name) || byName.has(name))
+}
+
+/** The stored tools among these names; other names are those of built-in tools, or of none. */
+async function storedByName(names: readonly string[], { deps, organizationId }: ServiceContext) {
+  const wanted = names.filter((name) => mayBeStored(deps.tools.find(name)))
+  const stored = wanted.length > 0 ? await deps.store.tools.named(organizationId, wanted) : []
+  return new Map(stored.map((tool) => [tool.name, tool]))
 }
 
 export async function createTool(input: NewTool, context: ServiceContext): Promise<StoredTool> {
@@ -74,8 +77,7 @@ export async function createTool(input: NewTool, context: ServiceContext): Promi
 /** Replaces the tool of the same name, or creates it. */
 export async function upsertTool(input: NewTool, context: ServiceContext): Promise<StoredTool> {
   const tool = toStoredTool(input, context)
-  refuseBuiltinName(tool.name, context)
-  const [known] = await context.deps.store.tools.named(context.organizationId, [tool.name])
+  const known = (await storedByName([tool.name], context)).get(tool.name)
   if (!known) return createTool(input, context)
   if (known.mcp)
     throw new Problem('conflict', `The name ${tool.name} is used by a tool of an MCP server. Choose another name.`)

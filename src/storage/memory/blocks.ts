@@ -119,6 +119,29 @@ export async function replaceBlockValue(
   return (await db.run(replaceValue, { organization: organizationId, ...rest })) === 1
 }
 
+/** False: the block is gone or read-only, or the label is taken. */
+export async function relabelBlock(
+  db: Executor,
+  {
+    organizationId,
+    id,
+    change,
+    at,
+  }: { organizationId: OrganizationId; id: BlockId; change: Pick<Partial<Block>, 'label' | 'description'>; at: number },
+): Promise<boolean> {
+  const row = await db.get(byId.locked, idOf(organizationId, id))
+  const before = row && BLOCK.objectOf(row)
+  if (!before || before.readOnly) return false
+  const after = { ...before, ...change, updatedAt: at }
+  if (after.label !== before.label) {
+    if (!(await isLabelFree(db, id, after.label))) return false
+    await relabel(db, id, after.label)
+  }
+  await db.run(update, BLOCK.rowOf(after))
+  await invalidatePromptsOfBlock(db, id)
+  return true
+}
+
 const idOf = (organization: OrganizationId, id: BlockId) => ({ organization, id })
 
 const insert = insertInto('blocks', BLOCK.columns)

@@ -1,39 +1,14 @@
-import { type Block, type BlockEdit, insertText, replaceText, rewriteText } from '../../../core/block.ts'
-import { defined } from '../../../core/defined.ts'
-import { DEFAULT_ORGANIZATION } from '../../../core/id.ts'
-import type { Tool, ToolAnswer, ToolContext } from '../../../ports/tool.ts'
-import { defineTool, failure } from '../../define-tool.ts'
-import type { MemoryToolDeps } from './memory-tool-deps.ts'
+import { insertText, replaceText, rewriteText } from '../../../core/block.ts'
+import type { Tool } from '../../../ports/tool.ts'
+import { defineTool } from '../../define-tool.ts'
+import { type EditMemory, editBlock } from './edit-blocks.ts'
 
-const LABEL = { type: 'string', description: 'The label of the memory block to edit.' }
+export const LABEL = { type: 'string', description: 'The label of the memory block to edit.' }
 
 /** Tools that edit the blocks in an agent's prompt. The prompt itself changes when it is compiled again. */
-export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
-  const editBlock = async (
-    label: string,
-    context: ToolContext,
-    edit: (block: Block) => BlockEdit,
-  ): Promise<ToolAnswer> => {
-    const blocks = await store.prompts.blocks(context.organizationId ?? DEFAULT_ORGANIZATION, context.conversationId)
-    const block = blocks.find((one) => one.label === label)
-    if (!block) {
-      const labels = blocks.map((one) => one.label).join(', ')
-      return failure(`There is no memory block labeled "${label}". ${labels ? `Blocks: ${labels}.` : 'You have none.'}`)
-    }
-    const edited = edit(block)
-    if (edited.type === 'refused') return failure(edited.reason)
-    const { id: blockId, version } = block
-    return {
-      status: 'success',
-      output: `The memory block ${label} has been edited. It now reads:\n${edited.value}`,
-      ...defined({
-        writes:
-          edited.value === block.value
-            ? undefined
-            : [{ type: 'replace-block' as const, blockId, value: edited.value, version }],
-      }),
-    }
-  }
+export function blockTools(editMemory: EditMemory): Tool[] {
+  const editedText = (label: string) => (value: string) =>
+    `The memory block ${label} has been edited. It now reads:\n${value}`
 
   return [
     defineTool<{ label: string; new_string: string; insert_line?: number }>({
@@ -53,7 +28,12 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
       },
       effects: 'none',
       run: ({ label, new_string, insert_line = -1 }, context) =>
-        editBlock(label, context, (block) => insertText(block, new_string, insert_line)),
+        editMemory(context, (drafts) =>
+          editBlock(drafts, label, {
+            edit: (block) => insertText(block, new_string, insert_line),
+            say: editedText(label),
+          }),
+        ),
     }),
     defineTool<{ label: string; old_string: string; new_string: string }>({
       name: 'memory_replace',
@@ -69,7 +49,12 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
       },
       effects: 'none',
       run: ({ label, old_string, new_string }, context) =>
-        editBlock(label, context, (block) => replaceText(block, old_string, new_string)),
+        editMemory(context, (drafts) =>
+          editBlock(drafts, label, {
+            edit: (block) => replaceText(block, old_string, new_string),
+            say: editedText(label),
+          }),
+        ),
     }),
     defineTool<{ label: string; new_memory: string }>({
       name: 'memory_rethink',
@@ -80,7 +65,10 @@ export function blockTools({ store }: Pick<MemoryToolDeps, 'store'>): Tool[] {
         required: ['label', 'new_memory'],
       },
       effects: 'none',
-      run: ({ label, new_memory }, context) => editBlock(label, context, (block) => rewriteText(block, new_memory)),
+      run: ({ label, new_memory }, context) =>
+        editMemory(context, (drafts) =>
+          editBlock(drafts, label, { edit: (block) => rewriteText(block, new_memory), say: editedText(label) }),
+        ),
     }),
   ]
 }

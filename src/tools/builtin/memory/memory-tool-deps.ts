@@ -7,7 +7,7 @@ import type { Store } from '../../../ports/store.ts'
 
 /** Memory tools read only: their writes are part of the answer and are committed with it. */
 export type MemoryToolDeps = {
-  store: Pick<Store, 'passages' | 'prompts' | 'messageSearch'>
+  store: Pick<Store, 'passages' | 'prompts' | 'messageSearch' | 'blocks'>
   clock: Pick<Clock, 'now'>
   randomness: Pick<Randomness, 'uuid'>
   /** Hybrid search; absent where passages are searched by words only. */

@@ -1,0 +1,12 @@
+import type { AgentId, OrganizationId } from '../core/id.ts'
+import type { ToolWrite } from '../core/tool-write.ts'
+
+/** Writes of a tool that runs outside a turn. In a turn they belong to the event that ends the call. */
+export type ToolWriteStore = {
+  /** All or none. `stale`: a row has changed since the tool read it, and nothing was written. */
+  carryOut(
+    agent: { organizationId: OrganizationId; agentId: AgentId },
+    writes: readonly ToolWrite[],
+    at: number,
+  ): Promise<'done' | 'stale'>
+}
