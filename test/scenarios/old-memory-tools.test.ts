@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from '../../src/core/defined.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
 import type { ToolOutcome } from '../../src/core/tool-call.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -20,7 +21,7 @@ async function fixtureWith(
 ) {
   const answers = [...wanted.map(([tool, input]) => calls(tool, JSON.stringify(input))), says('Done.')]
   const model = queueModel(answers)
-  return openMemoryFixture(context, { providers: () => ({ test: model }), ...(wrapStore ? { wrapStore } : undefined) })
+  return openMemoryFixture(context, { providers: () => ({ test: model }), ...defined({ wrapStore }) })
 }
 
 async function outcomes(fixture: MemoryFixture): Promise<ToolOutcome[]> {
