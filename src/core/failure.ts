@@ -77,6 +77,9 @@ export const SAYS_TOO_LONG: ReadonlySet<FailureKind> = new Set([
   'payload-too-large',
 ])
 
+/** The `code` of an `auth-rejected` without a request: there was no key to reject. */
+export const MISSING_KEY = 'missing_api_key'
+
 export type Ending = { stopReason: StopReason; errorType: ErrorType; message: string }
 
 const TOO_LONG: Ending = {

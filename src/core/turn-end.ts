@@ -1,6 +1,6 @@
 import { defined } from './defined.ts'
 import type { TurnEvent } from './event.ts'
-import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure } from './failure.ts'
+import { ENDING_OF_FAILURE, ENDING_OF_FAULT, type Ending, type Failure, MISSING_KEY } from './failure.ts'
 import type { RunError, StopReason } from './run.ts'
 
 /** Why the turn must end as soon as its open calls have outcomes. A cancel takes precedence. */
@@ -17,7 +17,7 @@ export function endOf({ fault, gaveUp }: { fault?: string; gaveUp?: Failure }, f
     case 'worker-lost':
       return endWithError(ENDING_OF_FAULT['worker-lost'])
     case 'gave-up':
-      return endWithError(ENDING_OF_FAILURE[gaveUp!.kind], failureDetail(gaveUp!))
+      return endWithError(endingOf(gaveUp!), failureDetail(gaveUp!))
   }
 }
 
@@ -36,4 +36,15 @@ export function endWithError({ stopReason, errorType, message }: Ending, detail?
   }
 }
 
-const failureDetail = ({ detail, advice }: Failure): string => (advice ? `${detail} What to do: ${advice}` : detail)
+function endingOf({ kind, code }: Failure): Ending {
+  const { stopReason, errorType, message } = ENDING_OF_FAILURE[kind]
+  return { stopReason, errorType, message: code === MISSING_KEY ? 'The model provider has no API key.' : message }
+}
+
+/** Between the detail of an error and its advice. */
+export const BEFORE_ADVICE = ' What to do: '
+
+function failureDetail({ detail, advice }: Failure): string {
+  if (!advice) return detail
+  return `${detail}${/[.!?…]$/.test(detail) ? '' : '.'}${BEFORE_ADVICE}${advice}`
+}

@@ -3,7 +3,7 @@ import { addPart, type Draft, newDraft, type Part } from '../core/answer.ts'
 import type { AttemptState } from '../core/attempt-state.ts'
 import { defined } from '../core/defined.ts'
 import { errorText } from '../core/error-text.ts'
-import type { Failure, FailureKind } from '../core/failure.ts'
+import { type Failure, type FailureKind, MISSING_KEY } from '../core/failure.ts'
 import { DEFAULT_ORGANIZATION } from '../core/id.ts'
 import { adjustmentsOf, NOTE_KINDS, notesInForce } from '../core/model-note.ts'
 import type { RequestAdjustments } from '../core/request-adjustments.ts'
@@ -75,6 +75,7 @@ export async function resolveTarget(
       if (choice.type === 'none' && provider.endpoint?.needsKey)
         return {
           kind: 'auth-rejected',
+          code: MISSING_KEY,
           detail: `the API key of ${target.provider} is missing, so no request was sent`,
           ...defined({ advice: provider.endpoint.keyAdvice }),
         }

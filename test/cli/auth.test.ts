@@ -93,7 +93,7 @@ describe('holdfast auth', { concurrency: 4 }, () => {
     const owner = startHoldfast(['chat', '--agent', 'ada'], fixture.location)
     await owner.waitForText('ada')
     owner.type('first\n')
-    await owner.waitForText('rejected the credential')
+    await owner.waitForText('What to do: Set OPENAI_API_KEY')
     assert.equal((await addKey(fixture.location, 'openai', { label: 'late', key: SECRET })).code, 0)
     owner.child.stdin.end()
     await owner.ended

@@ -43,6 +43,22 @@ test('a pipe gets whole values', () => {
   assert.ok(second!.includes('エージェント') && second!.includes(ROWS[1]!.id))
 })
 
+test('a long text does not widen the table in a pipe', () => {
+  const lines: string[] = []
+  const screen: Screen = {
+    write: () => {},
+    line: (text = '') => void lines.push(text),
+    look: { paint: PLAIN, canRedraw: false, width: 80 },
+  }
+  const words: Column<string> = { title: 'FIRST WORDS', text: (row) => row, longest: 20 }
+  printTable(['hello\n'.repeat(100_000), 'hi'], [words], screen)
+  assert.deepEqual(
+    lines.map((line) => line.length <= 20),
+    [true, true, true],
+  )
+  assert.match(lines[1]!, /^hello hello/)
+})
+
 test('control characters, reversals and characters without a width are shown', () => {
   const [, , , third] = printed(200, true)
   assert.match(third!, /a name with ␛\[31mcodes␛\[0m and <U\+202E> reversal and a zero<U\+200B>width/)

@@ -42,7 +42,7 @@ export const listAll = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
         { title: 'MODEL', text: ({ model }) => model, shrinksTo: 12 },
         { title: 'TOOLS', text: ({ tools }) => `${tools.length}`, align: 'right' },
         { title: 'AGE', text: ({ createdAt }) => ageText(now - createdAt) },
-        { title: 'DESCRIPTION', text: ({ settings }) => settings?.description ?? '', shrinksTo: 11 },
+        { title: 'DESCRIPTION', text: ({ settings }) => settings?.description ?? '', shrinksTo: 11, longest: 100 },
       ],
       out,
     )

@@ -57,7 +57,7 @@ export const listAll = ({ agent: named, limit, archived, json }: ListFlags, cli:
           short: ({ conversation }) => shortId(conversation.id),
         },
         { title: 'AGENT', text: ({ agent }) => agent.name, paint: 'bold', shrinksTo: 8 },
-        { title: 'ABOUT', text: titleOf, shrinksTo: 12 },
+        { title: 'ABOUT', text: titleOf, shrinksTo: 12, longest: 80 },
         { title: 'ACTIVE', text: ({ conversation }) => `${ageText(now - activeAt(conversation))} ago` },
         { title: 'MESSAGES', text: ({ messages }) => `${messages}`, align: 'right' },
         { title: 'COST', text: ({ cost }) => costCell(cost), align: 'right' },

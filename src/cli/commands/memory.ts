@@ -24,6 +24,8 @@ type AgentFlag = JsonFlag & { agent?: string }
 type BlockFields = { description?: string; limit?: string; readOnly?: boolean; writable?: boolean }
 
 const MOST = 1_000
+/** Agents that share a block and are named in its row. */
+const MOST_NAMED = 5
 
 export const listAll = ({ agent, json }: AgentFlag, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
@@ -34,13 +36,23 @@ export const listAll = ({ agent, json }: AgentFlag, cli: CliContext): Promise<vo
         : await blocksOf(await requireAgent(agent, context), context)
     if (json) return printJson(out, blocks.map(blockJson))
     if (blocks.length === 0) return out.line('No memory blocks.')
+    const users = await Promise.all(
+      blocks.map(({ id }) => searchAgents({ blockId: id }, { limit: MOST_NAMED, order: 'asc' }, context)),
+    )
+    const used = new Map(blocks.map(({ id }, index) => [id, users[index]!.map(({ name }) => name).join(', ')]))
     printTable(
       blocks,
       [
         { title: 'LABEL', text: ({ label }) => label, paint: 'bold', shrinksTo: 8 },
+        { title: 'AGENTS', text: ({ id }) => used.get(id) || 'none', shrinksTo: 8, longest: 40 },
         { title: 'ID', text: ({ id }) => id, short: ({ id }) => shortId(id) },
         { title: 'SIZE', text: ({ value, limit }) => `${value.length} of ${limit}`, align: 'right' },
-        { title: 'VALUE', text: ({ value, readOnly }) => `${readOnly ? '(read-only) ' : ''}${value}`, shrinksTo: 12 },
+        {
+          title: 'VALUE',
+          text: ({ value, readOnly }) => `${readOnly ? '(read-only) ' : ''}${value}`,
+          shrinksTo: 12,
+          longest: 80,
+        },
       ],
       out,
     )

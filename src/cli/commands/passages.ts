@@ -59,7 +59,7 @@ function printPassages(passages: ShownPassage[], { json, now, out }: PrintOption
       [
         { title: 'ID', text: ({ id }) => id, short: ({ id }) => shortId(id) },
         { title: 'AGE', text: ({ created_at }) => (created_at ? ageText(now - Date.parse(created_at)) : '') },
-        { title: 'TEXT', text: ({ text }) => text, shrinksTo: 16 },
+        { title: 'TEXT', text: ({ text }) => text, shrinksTo: 16, longest: 100 },
         { title: 'TAGS', text: ({ tags }) => tags.join(', '), shrinksTo: 6 },
       ],
       out,

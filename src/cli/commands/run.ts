@@ -14,7 +14,8 @@ import { EXIT_OF_STOP, INTERRUPTED, TERMINATED } from '../exit-codes.ts'
 import { agentOrFirst } from '../first-agent.ts'
 import { followRun } from '../follow-run.ts'
 import { type HomeSession, withHome } from '../home-session.ts'
-import { commandLine, runnable } from '../program-name.ts'
+import { commandLine } from '../program-name.ts'
+import { runErrorLines } from '../render/run-error.ts'
 import { messageJson, usageJson } from '../run-json.ts'
 import { onSignals } from '../signals.ts'
 import { safeText } from '../terminal.ts'
@@ -119,8 +120,10 @@ async function printAnswer(ended: Run, context: ServiceContext, { out }: CliCont
 }
 
 function printRunError(ended: Run, { notes }: CliContext): void {
-  if (ended.error)
-    notes.line(runnable(`  ✗ ${ended.error.message}${ended.error.detail ? ` (${ended.error.detail})` : ''}`))
+  if (!ended.error) return
+  const [error, ...advice] = runErrorLines(ended.error)
+  notes.line(`  ✗ ${error}`)
+  for (const line of advice) notes.line(`    ${line}`)
 }
 
 export async function runResultJson(ended: Run, context: ServiceContext) {

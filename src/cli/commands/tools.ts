@@ -41,8 +41,8 @@ export function printTools(
         { title: 'NAME', text: ({ name }) => name, paint: 'bold', shrinksTo: 12 },
         { title: 'TYPE', text: ({ toolType }) => toolType, shrinksTo: 6 },
         { title: 'APPROVAL', text: (tool) => (needsApproval(tool, agent) ? 'needed' : '') },
-        { title: 'DESCRIPTION', text: ({ description }) => description, shrinksTo: 16 },
         { title: 'ID', text: ({ id }) => id, short: ({ id }) => shortId(id) },
+        { title: 'DESCRIPTION', text: ({ description }) => description, shrinksTo: 16, longest: 100 },
       ],
       out,
     )

@@ -2,6 +2,7 @@ import { type Chunk, spokenText, type WireCall, type WireReturn } from '../../co
 import type { StopReason } from '../../core/run.ts'
 import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../terminal.ts'
 import { argumentLines } from './arguments.ts'
+import { runErrorLines } from './run-error.ts'
 
 /** A piece of output: the answer of the model, or a note about the turn. Callers may separate the two. */
 export type Piece = { to: 'answer' | 'note'; text: string }
@@ -66,8 +67,8 @@ export function renderChunk(state: RenderState, chunk: Chunk, look: Look): Rende
       return note(state, sentence ? [`  ${paint.yellow(`■ ${sentence}`)}`] : [])
     }
     case 'error_message': {
-      const detail = chunk.detail ? ` (${safeText(chunk.detail)})` : ''
-      return note(state, [`  ${paint.red('✗')} ${safeText(chunk.message)}${detail}`])
+      const [error, ...advice] = runErrorLines(chunk)
+      return note(state, [`  ${paint.red('✗')} ${error}`, ...advice.map((line) => `    ${line}`)])
     }
     case 'usage_statistics':
     case 'done':

@@ -68,7 +68,7 @@ export function printRuns(runs: readonly RunOverview[], { now, out, isOneAgent }
       },
       { title: 'AGE', text: ({ run }) => `${ageText(now - run.createdAt)} ago` },
       { title: 'COST', text: ({ cost }) => costCell(cost), align: 'right' },
-      { title: 'FIRST WORDS', text: ({ firstWords }) => firstWords, shrinksTo: 12 },
+      { title: 'FIRST WORDS', text: ({ firstWords }) => firstWords, shrinksTo: 12, longest: 80 },
     ],
     out,
   )

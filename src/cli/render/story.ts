@@ -13,6 +13,7 @@ import { billOf, costText, dollars, handleOf, settingsIn, usageText } from './bi
 import { decisionText } from './message.ts'
 import { NOTE_TEXT } from './model-note.ts'
 import { count } from './run.ts'
+import { runErrorLines } from './run-error.ts'
 
 /** Everything that is known about a run: its state, timeline, steps and cost. */
 export function renderStory(story: RunDetails, words: RunLabels, look: Look): string[] {
@@ -63,10 +64,11 @@ function headLines(run: Run, { paint }: Look): string[] {
   const reason = run.stopReason ? ` (${run.stopReason})` : ''
   const seconds = ((run.completedAt ?? 0) - run.createdAt) / 1_000
   const took = run.completedAt === undefined ? '' : `, took ${seconds.toFixed(1)} s`
-  const error = run.error && `${run.error.message}${run.error.detail ? ` (${safeText(run.error.detail)})` : ''}`
+  const [error, ...advice] = run.error ? runErrorLines(run.error) : []
   return [
     `${paint.bold(run.id)}  ${phaseOf(run)}${reason}`,
     ...(error ? [`  error         ${paint.red(error)}`] : []),
+    ...advice.map((line) => `                ${line}`),
     `  agent         ${run.agentId}`,
     `  conversation  ${run.conversationId}`,
     `  began         ${new Date(run.createdAt).toISOString()}${took}`,

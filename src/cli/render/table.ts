@@ -6,6 +6,8 @@ export type Column<Row> = {
   text(row: Row): string
   paint?: keyof Look['paint'] | ((row: Row) => keyof Look['paint'] | undefined)
   align?: 'right'
+  /** Prose is cut to this many columns, in a pipe too: `--json` has all of it. */
+  longest?: number
   /** Gives way first when the table is wider than the terminal, down to this many columns. */
   shrinksTo?: number
   /** A shorter form for all rows when the table is wider than the terminal. */
@@ -16,11 +18,11 @@ const GAP = 2
 
 /**
  * A table with a heading. On a terminal it fits the width: short forms first, then the columns that may shrink. A pipe gets
- * the whole values.
+ * whole values, except of prose.
  */
 export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { look, line }: Screen): void {
   const isFitted = look.canRedraw
-  const full = columns.map(({ text }) => rows.map((row) => oneLine(text(row))))
+  const full = columns.map((column) => rows.map((row) => cellText(column, row)))
   const isTooWide = isFitted && totalOf(widthsOf(columns, full)) > look.width
   const cells = columns.map(({ short }, index) =>
     isTooWide && short ? rows.map((row) => oneLine(short(row))) : full[index]!,
@@ -52,6 +54,14 @@ export function printTable<Row>(rows: readonly Row[], columns: readonly Column<R
     )
   })
 }
+
+/** A character has rarely more code units than this; the rest of a long text need not be read. */
+const UNITS_PER_COLUMN = 10
+
+const cellText = <Row>({ text, longest }: Column<Row>, row: Row): string =>
+  longest === undefined
+    ? oneLine(text(row))
+    : cutToWidth(oneLine(text(row).slice(0, longest * UNITS_PER_COLUMN)), longest)
 
 const widthsOf = (columns: readonly Column<never>[], cells: readonly string[][]): number[] =>
   columns.map(({ title }, index) => Math.max(textWidth(title), ...cells[index]!.map(textWidth)))

@@ -1,7 +1,7 @@
 import { type Agent, chainOf } from '../../core/agent.ts'
 import type { Cooldown, CredentialId } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
-import type { Failure } from '../../core/failure.ts'
+import { type Failure, MISSING_KEY } from '../../core/failure.ts'
 import { DEFAULT_ORGANIZATION } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import { parseTarget, SCRIPTED } from '../../core/target.ts'
@@ -165,4 +165,8 @@ function unknownProvider(name: string, context: DirectoryContext): Problem {
 export const keyAdvice = ({ name }: Pick<ProviderEntry, 'name'>, { deps }: ServiceContext): string =>
   deps.models.find(name)?.endpoint?.keyAdvice ?? ''
 
-export const NO_KEY: Failure = { kind: 'auth-rejected', detail: 'the API key is missing, so no request was sent' }
+export const NO_KEY: Failure = {
+  kind: 'auth-rejected',
+  code: MISSING_KEY,
+  detail: 'the API key is missing, so no request was sent',
+}
