@@ -47,6 +47,20 @@ const TABLE: Record<string, Row> = {
       'vertex/gemini-3-pro-preview': { body: { 'generationConfig.temperature': 0.25 } },
     },
   },
+  'top p': {
+    settings: { top_p: 0.5 },
+    as: { model_settings: { top_p: 0.5 } },
+    sent: {
+      ...onModels(['chat/gpt-5.1', 'responses/gpt-5.1'], { body: { top_p: undefined }, leftOut: [/^top_p: gpt-5.1/] }),
+      ...onModels(['chat/gpt-4o', 'responses/gpt-4o'], { body: { top_p: 0.5 } }),
+      ...onModels(['claude/claude-opus-4-6', 'claude/claude-sonnet-4-5', 'claude/claude-3-5-haiku-latest'], {
+        body: { top_p: 0.5 },
+      }),
+      ...onModels(['vertex/gemini-2.5-flash', 'vertex/gemini-3-pro-preview'], {
+        body: { 'generationConfig.topP': 0.5 },
+      }),
+    },
+  },
   'output limit': {
     settings: { max_output_tokens: 4321 },
     as: { max_tokens: 4321 },
@@ -275,15 +289,7 @@ for (const model of MODELS.slice(0, caseCount(MODELS.length))) {
   test(`an update, a conversation, an import and a request with another model reach ${model} with every setting`, async (context) => {
     const { client, received, send, fetch } = await serveDialects(context)
     const plain = await client.agents.create({ system: 'You help.', model: 'chat/plain' })
-    for (const name of [
-      'temperature',
-      'effort',
-      'a schema of the answer',
-      'strict tools',
-      'verbosity',
-      'output limit',
-    ]) {
-      const { settings, sent } = TABLE[name]!
+    for (const [name, { settings, sent }] of Object.entries(TABLE)) {
       const title = (way: string) => `${name} through ${way}`
       const model_settings = settings as never
       const expect = (way: string) => assertSent(received(), sent[model]!.body, title(way))

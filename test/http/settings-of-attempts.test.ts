@@ -53,6 +53,35 @@ for (const [model, thinking, beta] of [
   })
 }
 
+test('after a rejected signature the step goes on without thoughts and without a budget, and later turns think again', async (context) => {
+  const { client, simulator, send } = await serveDialects(context, { tools: [look()] })
+  const reasoning = { text: 'I should look.', signature: 'signed-by-the-vendor' }
+  simulator.script(
+    { when: { hasSignatures: true }, times: 1, answer: { error: 'signature-rejected' } },
+    { times: 1, answer: { reasoning, calls: [{ name: 'look', arguments: {} }] } },
+    { answer: { text: 'A tree.' } },
+  )
+  const agent = await client.agents.create({
+    model: 'claude/claude-sonnet-4-5',
+    tools: ['look'],
+    include_base_tools: false,
+    model_settings: { provider_type: 'anthropic', thinking: { type: 'enabled', budget_tokens: 2_000 } },
+  })
+  await send(agent.id)
+  const thoughts = () =>
+    simulator.requests.map(({ body }) => [
+      (body as Body).thinking !== undefined,
+      JSON.stringify((body as Body).messages).includes('signed-by-the-vendor'),
+    ])
+  assert.deepEqual(thoughts(), [
+    [true, false],
+    [true, true],
+    [false, false],
+  ])
+  await send(agent.id)
+  assert.deepEqual(thoughts().at(-1), [true, true], 'the stored thought is as it was')
+})
+
 test('null for an optional argument of a strict tool is an argument that was left out', async (context) => {
   const inputs: unknown[] = []
   const search = tool(

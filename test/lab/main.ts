@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { errorText } from '../../src/core/error-text.ts'
 import { runKills, runKillsOverHttp } from './kill/harness.ts'
 import { PLANTED_BUGS } from './planted/bugs.ts'
 import { huntAll } from './planted/hunt.ts'
@@ -13,23 +14,42 @@ import { screenOf } from './report/screen.ts'
 import { printSeed } from './simulator/print-seed.ts'
 import { runSeeds } from './simulator/run-seeds.ts'
 
-/**
- * `npm run lab`: the simulator, the planted bugs and the kill harness, on one screen and in `lab-report/`. The full run
- * is the default; `--quick` runs a part of it, `--seeds` and `--kills` set the numbers, `--seed` prints one seed as a
- * story, `--http` runs only the kill harness over HTTP.
- */
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string' },
-    kills: { type: 'string' },
-    seed: { type: 'string' },
-    from: { type: 'string', default: '1' },
-    database: { type: 'string' },
-    quick: { type: 'boolean', default: false },
-    http: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-  },
-})
+const USAGE = `npm run lab -- [options]
+
+The simulator, the planted bugs and the kill harness, on one screen and in lab-report/. Without options: the full run, hours.
+
+  --quick            a part of it, minutes
+  --seeds NUMBER     seeds of the simulator; planted bugs are hunted, too
+  --kills NUMBER     kills of the kill harness, 0 for none
+  --from SEED        the first seed (1)
+  --database NAME    sqlite or postgres, for kills
+  --seed SEED        one seed as a story, and nothing else
+  --http             the kills of the server under the official client, and nothing else
+  --json             the result as JSON
+`
+
+const OPTIONS = {
+  seeds: { type: 'string' },
+  kills: { type: 'string' },
+  seed: { type: 'string' },
+  from: { type: 'string', default: '1' },
+  database: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  http: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+const values = readOptions()
+
+function readOptions() {
+  try {
+    return parseArgs({ options: OPTIONS }).values
+  } catch (fault) {
+    console.error(`${errorText(fault)}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
 
 const FULL = { seeds: 20_000, kills: 1_000 }
 const QUICK = { seeds: 500, kills: 50 }
@@ -38,7 +58,9 @@ const SERVED_QUICK = 20
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const REPORT = join(ROOT, 'lab-report')
 
-if (values.seed !== undefined) {
+if (values.help) {
+  console.log(USAGE)
+} else if (values.seed !== undefined) {
   process.exitCode = await printSeed(numberOf('seed', values.seed))
 } else if (values.http) {
   process.exitCode = await killOverHttp()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { updateAgent } from '../../src/service/agents/agents.ts'
+import { answerApproval } from '../../src/service/approvals/answer-approval.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { openHomeFixture } from '../harness/fixture-home.ts'
 import { gate, tool } from '../harness/tools.ts'
@@ -42,4 +43,29 @@ test('a run that continues after a kill has the settings it was accepted with, w
       responseFormat: { type: 'json' },
       strictTools: true,
     })
+})
+
+test('a run that continues after an approval has the settings it waited with, except those of the answer', async (context) => {
+  const guarded = tool('guarded', undefined, { needsApproval: true })
+  const call = { calls: [{ tool: 'guarded', input: {} }] }
+  const fixture = await openHomeFixture(context, { script: scriptOf(call, { text: 'Done.' }), tools: [guarded] })
+  const withSettings = (model_settings: object) =>
+    updateAgent(
+      { agent: fixture.agent, settings: (settings) => ({ ...settings, wire: { model_settings } as never }) },
+      fixture.context,
+    )
+  const agent = await withSettings({ temperature: 0.25, verbosity: 'low' })
+  for (const [reasoning, effort] of [
+    [undefined, 'high'],
+    ['off', 'none'],
+  ] as const) {
+    const waiting = await fixture.ask('Do it.', { agent, reasoning: 'high' })
+    await withSettings({ temperature: 0.75 })
+    const events = await fixture.events(waiting.id)
+    const asked = events.flatMap((event) => (event.type === 'answer-received' ? event.calls : []))
+    const verdicts = asked.map(({ callId }) => ({ callId, verdict: 'approve' as const }))
+    const options = reasoning ? { reasoning } : {}
+    await fixture.wait(await answerApproval({ runId: waiting.id, verdicts, options }, fixture.context))
+    assert.deepEqual(fixture.requests.at(-1)!.settings, { temperature: 0.25, verbosity: 'low', effort })
+  }
 })
