@@ -181,6 +181,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       maxSteps,
       maxDurationMs,
       approvalTtlMs,
+      approvalBy: general.approval_by,
       fallback: general.fallback,
       model: general.model,
       ...defined({ compactionThreshold: general.compaction_threshold }),

@@ -18,6 +18,7 @@ export const EXIT_OF_PROBLEM: Record<ProblemKind, number> = {
   'too-large': USAGE,
   'not-found': 3,
   gone: 3,
+  forbidden: 4,
   busy: 4,
   'pending-approval': 4,
   'queue-full': 4,

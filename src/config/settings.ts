@@ -1,3 +1,4 @@
+import { APPROVERS } from '../core/approval.ts'
 import { DEFAULT_THRESHOLD, THRESHOLD_RANGE } from '../core/context-window.ts'
 import { POOL_STRATEGIES } from '../core/credential.ts'
 import { DURABILITIES } from '../core/durability.ts'
@@ -126,6 +127,12 @@ export const GENERAL = {
       'The share of the context window that a conversation may fill before it is compacted. ' +
       'An agent can have its own in `compaction_settings.threshold`',
     defaultText: `\`${DEFAULT_THRESHOLD}\``,
+  }),
+  approval_by: setting(oneOf(APPROVERS), {
+    description:
+      'Who may approve a call that waits: any key with the scope `approve`, or only another one than the key (or user) ' +
+      'that sent the messages of the turn',
+    default: 'any-key',
   }),
   embedding: setting(modelHandle, {
     description: 'The embedding model of agents that do not name one',

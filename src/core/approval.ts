@@ -3,6 +3,11 @@ import type { Decision, ToolCall } from './tool-call.ts'
 import type { CallState, Turn } from './turn.ts'
 import { isUndecided, openCalls } from './turn.ts'
 
+/** Who may approve a call that waits: `another-key` excludes the senders of its messages. */
+export const APPROVERS = ['any-key', 'another-key'] as const
+
+export type Approver = (typeof APPROVERS)[number]
+
 /** A decision as received: the digest is optional and is taken from the pending call if absent. */
 export type Verdict =
   | { callId: string; verdict: 'approve'; digest?: string }
@@ -12,6 +17,22 @@ export type Verdict =
 /** The calls of a waiting turn that need a decision. */
 export const undecidedCalls = (turn: Turn): CallState[] =>
   turn.phase === 'waiting' ? openCalls(turn).filter(isUndecided) : []
+
+/**
+ * Whether these verdicts repeat decisions that were made before. The reason of a denial may differ: the call was
+ * denied either way.
+ */
+export const isRepeatOf = (verdicts: readonly Verdict[], decisions: readonly Decision[]): boolean =>
+  verdicts.length === decisions.length && decisions.every((decision) => verdicts.some((one) => agrees(one, decision)))
+
+function agrees(verdict: Verdict, decision: Decision): boolean {
+  if (verdict.callId !== decision.callId || verdict.verdict !== decision.verdict) return false
+  if (verdict.verdict === 'approve' && decision.verdict === 'approve')
+    return verdict.digest === undefined || verdict.digest === decision.digest
+  if (verdict.verdict === 'result' && decision.verdict === 'result')
+    return verdict.status === decision.status && verdict.output === decision.output
+  return true
+}
 
 /** Verdicts must cover every undecided call exactly once and with unchanged arguments; otherwise all are refused. */
 export function resolveVerdicts(

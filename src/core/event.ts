@@ -2,6 +2,7 @@ import type { Cooldown, CredentialId } from './credential.ts'
 import type { Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import type { AnswerPart, Input } from './message.ts'
+import type { Principal } from './people.ts'
 import type { Remedy } from './recovery.ts'
 import type { RunError, RunOfItsOwn, RunSettings, StopReason } from './run.ts'
 import type { ModelNotes, NoteKind } from './target.ts'
@@ -40,9 +41,17 @@ export type CancelCause = 'person' | 'interrupt' | 'expiry' | 'time-limit'
  * needs a new `v`.
  */
 export type TurnEvent =
-  | { type: 'input-accepted'; v: 1; inputs: Input[]; settings: RunSettings; continues?: Continuation }
+  | {
+      type: 'input-accepted'
+      v: 1
+      inputs: Input[]
+      settings: RunSettings
+      continues?: Continuation
+      /** Who sent the inputs of this turn, those before an approval included. Absent in older logs. */
+      askedBy?: Principal[]
+    }
   /** `otherwise`: absent in logs of versions that kept unread steers with the run they joined. */
-  | { type: 'input-steered'; v: 1; inputs: Input[]; otherwise?: RunOfItsOwn }
+  | { type: 'input-steered'; v: 1; inputs: Input[]; otherwise?: RunOfItsOwn; askedBy?: Principal[] }
   | {
       type: 'attempt-failed'
       v: 1
@@ -139,8 +148,16 @@ export type TurnEvent =
   | { type: 'tool-started'; v: 1; callId: string; fence: number }
   /** The store performs `writes` in the transaction of this event. */
   | { type: 'tool-ended'; v: 1; outcome: ToolOutcome; writes?: ToolWrite[] }
-  | { type: 'approval-answered'; v: 1; decisions: Decision[]; responseId: MessageId; continuedBy: RunId }
-  | { type: 'cancel-requested'; v: 1; cause: CancelCause; responseId?: MessageId }
+  | {
+      type: 'approval-answered'
+      v: 1
+      decisions: Decision[]
+      responseId: MessageId
+      continuedBy: RunId
+      /** Absent in older logs. */
+      by?: Principal
+    }
+  | { type: 'cancel-requested'; v: 1; cause: CancelCause; responseId?: MessageId; by?: Principal }
   | { type: 'worker-lost'; v: 1; fence: number }
   | { type: 'fault-met'; v: 1; detail: string }
   | { type: 'turn-ended'; v: 1; stopReason: StopReason; error?: RunError }

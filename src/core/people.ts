@@ -3,14 +3,26 @@ import { DEFAULT_ORGANIZATION, type OrganizationId } from './id.ts'
 export type UserId = `user-${string}`
 export type KeyId = `key-${string}`
 
-/** `read` may read, `agent` may also use and change agents, `admin` may also manage keys, users and organizations. */
-export type Scope = 'read' | 'agent' | 'admin'
+/** What an operation, or a part of one, requires. */
+export type Right = 'read' | 'agent' | 'approve' | 'admin'
 
-const RANK: Record<Scope, number> = { read: 0, agent: 1, admin: 2 }
+/**
+ * The rights of each scope. `agent` uses and changes agents; `approve` decides the calls that wait, and whether calls
+ * wait at all; `admin` also manages keys, users and organizations.
+ */
+const RIGHTS = {
+  read: ['read'],
+  approve: ['read', 'approve'],
+  agent: ['read', 'agent'],
+  'agent approve': ['read', 'agent', 'approve'],
+  admin: ['read', 'agent', 'approve', 'admin'],
+} as const satisfies Record<string, readonly Right[]>
 
-export const SCOPES = Object.keys(RANK) as [Scope, ...Scope[]]
+export type Scope = keyof typeof RIGHTS
 
-export const scopeCovers = (has: Scope, needed: Scope): boolean => RANK[has] >= RANK[needed]
+export const SCOPES = Object.keys(RIGHTS) as [Scope, ...Scope[]]
+
+export const scopeCovers = (has: Scope, needed: Right): boolean => (RIGHTS[has] as readonly Right[]).includes(needed)
 
 export type Organization = { id: OrganizationId; name: string; createdAt: number }
 
@@ -53,12 +65,19 @@ export const KEY_PATTERN = new RegExp(`${PREFIX}-[0-9a-f]{64}`, 'g')
 /** The home's own key, and the command line of the home. */
 export type BuiltInActor = 'home' | 'command-line'
 
+/** Who did something, as the log of a run records it. */
+export type Principal = { actor: KeyId | BuiltInActor; userId?: UserId }
+
+export const principalOf = ({ actor, userId }: Principal): Principal => (userId ? { actor, userId } : { actor })
+
+/** Two keys of one user are the same person. */
+export const isSamePrincipal = (one: Principal, other: Principal): boolean =>
+  one.actor === other.actor || (one.userId !== undefined && one.userId === other.userId)
+
 /** The authenticated caller. It follows from the presented key, never from fields of the request. */
-export type Caller = {
-  actor: KeyId | BuiltInActor
+export type Caller = Principal & {
   organizationId: OrganizationId
   scope: Scope
-  userId?: UserId
   /** The address the request came from. */
   from?: string
   /** The id of the request in the access log. */

@@ -4,6 +4,8 @@ export type ProblemKind =
   | 'invalid'
   /** Each value is well formed, but the request cannot be fulfilled with them. */
   | 'invalid-argument'
+  /** The key of the caller does not allow it. */
+  | 'forbidden'
   | 'busy'
   | 'pending-approval'
   | 'queue-full'

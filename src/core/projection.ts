@@ -16,7 +16,7 @@ import type { ErrorType, RunError } from './run.ts'
 import { type RunOfItsOwn, type RunStatus, STATUS_OF_STOP, type StopReason } from './run.ts'
 import { steersToMove } from './steer.ts'
 import { type ModelNotes, parseTarget } from './target.ts'
-import type { Decision } from './tool-call.ts'
+import type { Decision, ToolCall } from './tool-call.ts'
 import type { ToolWrite } from './tool-write.ts'
 import { apply, openCalls, type Turn, targetsOf } from './turn.ts'
 
@@ -60,6 +60,8 @@ export type Change =
   | { type: 'set-cooldown'; cooldown: Cooldown }
   | { type: 'clear-cooldown'; scope: Cooldown['scope']; key: string }
   | { type: 'note-model'; note: ModelNote }
+  /** Calls that need approval. Their ids never name another such call in this conversation. */
+  | { type: 'ask-about'; callIds: string[] }
   /** A write requested by a tool. If the row has changed since, the whole commit is rejected. */
   | { type: 'carry-out'; write: ToolWrite; at: number }
 
@@ -84,6 +86,7 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
         ...inputMessages(turn.pending.slice(0, event.inputsRead), context),
         { type: 'add-step', step },
         addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),
+        ...questions(calls),
         ...credentialAndModelChanges(turn, event, context),
       ]
     }
@@ -138,6 +141,11 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
     case 'fault-met':
       return []
   }
+}
+
+function questions(calls: readonly ToolCall[]): Change[] {
+  const callIds = calls.filter((call) => call.needsApproval && !call.refusal).map(({ callId }) => callId)
+  return callIds.length > 0 ? [{ type: 'ask-about', callIds }] : []
 }
 
 /** An answer that continues kept text becomes one message with it. */
@@ -219,8 +227,8 @@ function endChanges(
   const isMoved = (input: Input) => moved.some(({ inputs }) => inputs.includes(input))
   const kept = turn.pending.filter((input) => !isMoved(input))
   const unread = keepsInput ? [] : inputMessages(kept, context)
-  const opened = moved.map(({ inputs, otherwise: { settings, ...run } }): Change => {
-    const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings }
+  const opened = moved.map(({ inputs, askedBy, otherwise: { settings, ...run } }): Change => {
+    const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings, ...defined({ askedBy }) }
     return { type: 'open-run', run, event, at: context.at }
   })
   return [...unread, { type: 'change-run', change }, ...opened]

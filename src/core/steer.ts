@@ -1,6 +1,7 @@
 import type { CancelCause, LoggedEvent } from './event.ts'
 import type { MessageId, RunId } from './id.ts'
 import type { Input } from './message.ts'
+import type { Principal } from './people.ts'
 import type { RunOfItsOwn } from './run.ts'
 
 /** A steered message that no committed answer has read. */
@@ -9,6 +10,7 @@ export type UnreadSteer = {
   otherwise: RunOfItsOwn
   /** The turn was already being cancelled: that cancel was not meant for this message. */
   isLate: boolean
+  askedBy?: Principal[]
 }
 
 /** Whether a cancel also withdraws the messages that were steered into the turn before it. */

@@ -14,6 +14,7 @@ import { ENDING_OF_FAULT, type Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import { type Input, summaryBody } from './message.ts'
 import type { NarrowedView } from './narrowed-view.ts'
+import { isSamePrincipal, type Principal } from './people.ts'
 import type { RunError, RunSettings, StopReason } from './run.ts'
 import type { UnreadSteer } from './steer.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
@@ -60,6 +61,8 @@ export type Turn = {
   fault?: string
   cancel?: { cause: CancelCause; responseId?: MessageId }
   continuedBy?: RunId
+  /** Who sent the inputs: a policy may keep them from approving what follows. */
+  askedBy: readonly Principal[]
   ended?: { stopReason: StopReason; error?: RunError }
 }
 
@@ -80,7 +83,7 @@ export const POISON_DEATHS = 3
 const MAX_STRIKES = 3
 
 export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>): Turn {
-  const { inputs, settings, continues } = accepted
+  const { inputs, settings, continues, askedBy = [] } = accepted
   const turn: Turn = {
     settings,
     phase: 'going',
@@ -95,6 +98,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     strikes: 0,
     usage: { promptTokens: 0, completionTokens: 0 },
     deaths: 0,
+    askedBy,
   }
   if (!continues) return turn
   const { stepId, answerId, resultsId, calls, decisions } = continues
@@ -358,11 +362,22 @@ function clearDeaths(turn: Turn): Turn {
   return isClean ? { ...turn, deaths: 0 } : turn
 }
 
-function steer(turn: Turn, { inputs, otherwise }: Extract<TurnEvent, { type: 'input-steered' }>): Turn {
-  const steered = { ...turn, pending: [...turn.pending, ...inputs] }
+function steer(turn: Turn, { inputs, otherwise, askedBy }: Extract<TurnEvent, { type: 'input-steered' }>): Turn {
+  const steered = {
+    ...turn,
+    pending: [...turn.pending, ...inputs],
+    askedBy: joinPrincipals(turn.askedBy, askedBy),
+  }
   if (!otherwise) return steered
-  return { ...steered, steers: [...turn.steers, { inputs, otherwise, isLate: turn.cancel !== undefined }] }
+  const steer: UnreadSteer = { inputs, otherwise, isLate: turn.cancel !== undefined, ...defined({ askedBy }) }
+  return { ...steered, steers: [...turn.steers, steer] }
 }
+
+/** Each principal once. */
+export const joinPrincipals = (known: readonly Principal[], more: readonly Principal[] = []): Principal[] => [
+  ...known,
+  ...more.filter((one) => !known.some((other) => isSamePrincipal(one, other))),
+]
 
 /** An answer reads the first pending inputs, and a steer whole or not at all. */
 function readInputs(turn: Turn, count: number): Turn {

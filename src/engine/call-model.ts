@@ -31,6 +31,8 @@ export type ModelCaller = AttemptDeps & {
   resolve: Omit<Parameters<typeof resolveCalls>[1], 'newCallId'>
   randomness: Randomness
   stream: RunStream
+  /** Of these calls, those that a person was asked about in this conversation. */
+  askedAbout(callIds: readonly string[]): Promise<ReadonlyMap<string, unknown>>
   /** Why the signal aborted. */
   stopCause(): StopCause | undefined
 }
@@ -46,7 +48,7 @@ export async function callModel(notBefore: number, journal: Journal, caller: Mod
   const attempt = signal.aborted ? undefined : await makeAttempt(request, journal)
   const isStopped = signal.aborted && !attempt?.draft?.finish
   if (attempt?.draft && !attempt.failure && !isStopped) {
-    const settled = settleCalls(resolvedCalls(attempt.draft, request), request)
+    const settled = settleCalls(await resolvedCalls(attempt.draft, request), request)
     return answerEvents({ ...attempt, calls: settled.calls }, await settleStream(settled.request, attempt.draft))
   }
   const answer = await settleStream(request, attempt?.draft)
@@ -60,13 +62,25 @@ const settleStream = async (request: ModelAnswerRequest, draft: Draft | undefine
   draft,
 })
 
-function resolvedCalls(draft: Draft, { turn, caller }: ModelAnswerRequest): ToolCall[] {
-  return resolveCalls(draft.calls, {
+async function resolvedCalls(draft: Draft, { turn, caller }: ModelAnswerRequest): Promise<ToolCall[]> {
+  const calls = resolveCalls(draft.calls, {
     ...caller.resolve,
     ...constraintOf(turn, caller),
     isStrict: turn.settings.modelSettings?.strictTools ?? false,
     newCallId: () => newCallId(caller),
   })
+  return withUnaskedIds(calls, caller)
+}
+
+/**
+ * Renames the calls whose ids a person was asked about before. Clients approve by call id, and a late approval of the
+ * earlier call must not match another one.
+ */
+async function withUnaskedIds(calls: ToolCall[], caller: ModelCaller): Promise<ToolCall[]> {
+  const guarded = calls.filter(({ needsApproval, refusal }) => needsApproval && !refusal).map(({ callId }) => callId)
+  if (guarded.length === 0) return calls
+  const asked = await caller.askedAbout(guarded)
+  return calls.map((call) => (asked.has(call.callId) ? { ...call, callId: newCallId(caller) } : call))
 }
 
 const newCallId = ({ randomness }: ModelCaller) => `call-${randomness.uuid()}`

@@ -1,5 +1,7 @@
+import { defined } from '../core/defined.ts'
 import type { CancelCause, TurnEvent } from '../core/event.ts'
 import type { OrganizationId, RunId } from '../core/id.ts'
+import type { Principal } from '../core/people.ts'
 import { isSettled, phaseOf, type Run } from '../core/run.ts'
 import { foldTurn } from '../core/turn.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -21,14 +23,14 @@ type CancelRunDeps = {
  */
 export async function cancelRun(
   { organizationId, runId }: { organizationId: OrganizationId; runId: RunId },
-  cause: CancelCause,
+  why: { cause: CancelCause; by?: Principal },
   deps: CancelRunDeps,
 ): Promise<Run | undefined> {
   for (;;) {
     const run = await deps.store.runs.get(organizationId, runId)
     if (!run || isSettled(run)) return run
     const isTaken =
-      run.status === 'running' ? await requestCancel(run, cause, deps) : await endWithoutHolder(run, cause, deps)
+      run.status === 'running' ? await requestCancel(run, why, deps) : await endWithoutHolder(run, why, deps)
     if (isTaken) {
       deps.notify(runId)
       return deps.store.runs.get(organizationId, runId)
@@ -39,12 +41,12 @@ export async function cancelRun(
 
 async function requestCancel(
   run: Run,
-  cause: CancelCause,
+  { cause, by }: { cause: CancelCause; by?: Principal },
   { store, clock, randomness }: CancelRunDeps,
 ): Promise<boolean> {
   const events = await store.events.read(run.id, 0)
   if (events.some(({ event }) => event.type === 'cancel-requested')) return true
-  const event: TurnEvent = { type: 'cancel-requested', v: 1, cause }
+  const event: TurnEvent = { type: 'cancel-requested', v: 1, cause, ...defined({ by }) }
   const result = await store.events.append({
     runId: run.id,
     commitId: randomness.uuid(),
@@ -58,14 +60,14 @@ async function requestCancel(
 
 async function endWithoutHolder(
   run: Run,
-  cause: CancelCause,
+  { cause, by }: { cause: CancelCause; by?: Principal },
   { store, clock, randomness }: CancelRunDeps,
 ): Promise<boolean> {
   const events = (await store.events.read(run.id, 0)).map(({ event }) => event)
   const turn = foldTurn(events)
   const isWaiting = turn.phase === 'waiting'
   const responseId = isWaiting ? { responseId: `message-${randomness.uuid()}` as const } : {}
-  const cancel: TurnEvent = { type: 'cancel-requested', v: 1, cause, ...responseId }
+  const cancel: TurnEvent = { type: 'cancel-requested', v: 1, cause, ...responseId, ...defined({ by }) }
   // A queued run that continues after an approval holds the conversation: no other run starts before it.
   const holdsConversation = turn.step !== undefined
   const context = { runId: run.id, at: clock.now(), holdsConversation }

@@ -99,12 +99,16 @@ export async function startEngine(deps: EngineDeps, { maxRunning }: { maxRunning
     try {
       const { store, streams, clock, randomness } = deps
       for (const run of await store.runs.expired(clock.now(), 100)) {
-        await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', {
-          store,
-          clock,
-          randomness,
-          notify: (runId) => completions.notify(runId),
-        })
+        await cancelRun(
+          { organizationId: run.organizationId, runId: run.id },
+          { cause: 'expiry' },
+          {
+            store,
+            clock,
+            randomness,
+            notify: (runId) => completions.notify(runId),
+          },
+        )
       }
       for (const runId of await streams.unended(100)) if (!dispatcher.isRunning(runId)) await finishStream(runId, deps)
       await orphans.handBack()

@@ -119,6 +119,7 @@ function newModelCaller(
     prompt,
     tools: tools.specs,
     resolve: { tools: tools.registry, allowed: tools.allowed, digest },
+    askedAbout: (callIds) => retry(() => store.runs.askedAbout(run.conversationId, callIds)),
     clock,
     randomness,
     stream,

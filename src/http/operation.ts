@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { defined } from '../core/defined.ts'
-import type { Scope } from '../core/people.ts'
+import type { Right } from '../core/people.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -9,7 +9,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Route = `${Method} /${string}`
 
 /** The access an operation needs. `operator`: an administrator of the default organization. `open`: no key. */
-export type Access = Scope | 'operator' | 'open'
+export type Access = Right | 'operator' | 'open'
 
 /**
  * One operation of the API: everything the server knows about a route. Registration, the scope check, parsing,

@@ -1,4 +1,6 @@
+import type { Principal } from '../core/people.ts'
 import { Problem, type ProblemKind } from '../core/problem.ts'
+import { foldTurn } from '../core/turn.ts'
 import type { ProcessEnding, ProcessState, WatchedProcess, Workspace, Workspaces } from '../ports/workspaces.ts'
 import { sendInputs } from '../service/messages/send-message.ts'
 import type { ServiceContext } from '../service/service-context.ts'
@@ -106,13 +108,22 @@ async function wake(
   try {
     const inputs = [{ role: 'system' as const, content: [{ type: 'text' as const, text }] }]
     const request = { agent, conversationId, inputs, idempotencyKey: keyOf(watch), background: true }
-    await sendInputs({ ...request, policy: 'queue' }, { ...context, organizationId })
+    const askedBy = await askersOf(watch, { ...context, organizationId })
+    await sendInputs({ ...request, askedBy, policy: 'queue' }, { ...context, organizationId })
     return 'over'
   } catch (problem) {
     const after = problem instanceof Problem ? AFTER_REFUSAL[problem.kind] : undefined
     if (!after) throw problem
     return after
   }
+}
+
+/** The senders of the turn before are behind its processes too. */
+async function askersOf({ conversationId }: WatchedProcess, context: ServiceContext): Promise<Principal[]> {
+  const { runs, events } = context.deps.store
+  const [newest] = await runs.list(context.organizationId, { conversationId }, { limit: 1 })
+  const log = newest ? await events.read(newest.id, 0) : []
+  return log.length > 0 ? [...foldTurn(log.map(({ event }) => event)).askedBy] : []
 }
 
 const unknownEndText = ({ processId }: WatchedProcess): string =>

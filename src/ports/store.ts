@@ -239,6 +239,8 @@ export type RunStore = {
   list(organizationId: OrganizationId, filter: RunFilter, page: RunPage): Promise<Run[]>
   /** The run with this otid. */
   findByOtid(organizationId: OrganizationId, conversationId: ConversationId, otid: string): Promise<RunId | undefined>
+  /** Of these calls, those that a person was asked about in this conversation, with the run that asked. */
+  askedAbout(conversationId: ConversationId, callIds: readonly string[]): Promise<Map<string, RunId>>
   /** The response of the request that opened this run was sent completely: a later copy is a new request. */
   markAnswered(runId: RunId): Promise<void>
   listSteps(organizationId: OrganizationId, filter: StepFilter, page: RunPage): Promise<StoredStep[]>

@@ -58,6 +58,8 @@ export type Tool = {
    * of an agent for a tool can require approval for every call; only its policy for commands can switch this off.
    */
   approvalReason?(input: Json, policy?: CommandApproval): string | undefined
+  /** Why a call that needs approval can only wait for it in a turn, and never runs by hand. */
+  waitsInTurns?: string
   /** Maximum characters of output for the model; longer output is saved to a file. */
   outputLimit: number
   timeoutMs: number

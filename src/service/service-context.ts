@@ -1,3 +1,4 @@
+import type { Approver } from '../core/approval.ts'
 import type { OrganizationId } from '../core/id.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Caller } from '../core/people.ts'
@@ -22,6 +23,8 @@ type RunDefaults = {
   maxSteps: number
   maxDurationMs: number
   approvalTtlMs: number
+  /** Absent: any key. */
+  approvalBy?: Approver
   /** The model of agents that do not name one. */
   model: TargetHandle
   /** The failover chain of agents without their own. */

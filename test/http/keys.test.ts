@@ -364,7 +364,7 @@ test('the audit log names who answered an approval, also if the stream was aband
     script: [{ calls: [{ tool: 'send', input: {} }] }, { text: 'sent' }],
     tools: [tool('send', undefined, { needsApproval: true })],
   })
-  const worker = await makeKey({ scope: 'agent' })
+  const worker = await makeKey({ scope: 'agent approve' })
   const path = `${url}/v1/agents/${fixture.agent.id}/messages`
   for (const way of ['', '/stream']) {
     const run = await fixture.ask('send it')

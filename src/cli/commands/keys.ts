@@ -87,14 +87,16 @@ export const revoke = (which: string, flags: KeyFlags, cli: CliContext): Promise
 
 const SCOPE_TEXT: Record<Scope, string> = {
   read: 'read everything and change nothing',
-  agent: 'use agents',
+  approve: 'read everything and decide the calls that wait for approval',
+  agent: 'use agents, and not approve their calls',
+  'agent approve': 'use agents and approve their calls',
   admin: 'do everything, including creating keys',
 }
 
 function parseScope(text: string): Scope {
-  const scope = SCOPES.find((one) => one === text)
+  const scope = SCOPES.find((one) => one === text.replaceAll(/[\s,+]+/g, ' ').trim())
   if (scope) return scope
-  throw new Problem('invalid', `--scope must be one of ${SCOPES.join(', ')}, not "${text}".`)
+  throw new Problem('invalid', `--scope must be one of ${SCOPES.map((one) => `"${one}"`).join(', ')}, not "${text}".`)
 }
 
 function parseDays(text: string): number {

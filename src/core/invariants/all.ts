@@ -7,6 +7,7 @@ import {
   approvalBinding,
   approvalHandedOver,
   approvalsExpire,
+  askedOnce,
   cancelStopsWork,
   honestOutcomes,
   oneEnd,
@@ -68,7 +69,11 @@ export const RUN_INVARIANTS: readonly Invariant<RunTrace>[] = [
   effectOnce,
 ]
 
-export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] = [providerValid, densePositions]
+export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] = [
+  providerValid,
+  densePositions,
+  askedOnce,
+]
 
 export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
 

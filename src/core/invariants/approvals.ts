@@ -1,6 +1,7 @@
+import type { MessageId } from '../id.ts'
 import { type CallState, isUndecided, type Turn } from '../turn.ts'
 import { isSame } from './log.ts'
-import type { Invariant, StoreRecord } from './record.ts'
+import type { ConversationRecord, Invariant, StoreRecord } from './record.ts'
 import { faultsByEvent, type RunTrace } from './trace.ts'
 
 export const cancelStopsWork: Invariant<RunTrace> = {
@@ -107,6 +108,25 @@ export const approvalHandedOver: Invariant<StoreRecord> = {
     })
     const invented = [...continuingRuns.keys()].filter((id) => !carriedOut.has(id))
     return [...lost, ...invented.map((id) => `${id} continues after an approval that was never answered`)]
+  },
+}
+
+export const askedOnce: Invariant<ConversationRecord> = {
+  id: 'I21',
+  name: 'approval binding',
+  sentence: 'The id of a call that needs approval names no other such call of its conversation.',
+  promise: 'nothing happens twice',
+  check({ messages }) {
+    const askedIn = new Map<string, MessageId>()
+    return messages.flatMap(({ id, body }) => {
+      if (body.role !== 'assistant') return []
+      return body.calls.flatMap(({ callId, needsApproval, refusal }) => {
+        if (!needsApproval || refusal) return []
+        const earlier = askedIn.get(callId)
+        askedIn.set(callId, id)
+        return earlier ? [`${id} asks about ${callId}, and so did ${earlier}`] : []
+      })
+    })
   },
 }
 

@@ -56,6 +56,10 @@ test('I2 reports a message between calls and their results', () => {
   assert.deepEqual(found(conversationOf([hello, asks, hello, results])), ['I2', 'I2'])
 })
 
+test('I21 reports a call id that is asked about twice', () => {
+  assert.deepEqual(found(conversationOf([hello, asks, approval, results, hello, asks, approval, results])), ['I21'])
+})
+
 test('I2 reports results without a call', () => {
   assert.deepEqual(found(conversationOf([hello, results])), ['I2'])
 })

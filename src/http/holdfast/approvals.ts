@@ -43,7 +43,7 @@ const listApprovalsOperation = operation({
 
 const answerApprovalOperation = operation({
   route: 'POST /v1/approvals/:run_id',
-  scope: 'agent',
+  scope: 'approve',
   summary: 'Approves or denies all pending calls of a run and returns the run that continues',
   audit: 'by-request',
   params: runPath,

@@ -15,7 +15,9 @@ const createKeyOperation = operation({
   audit: 'by-verb',
   body: z.object({
     name: z.string().min(1).max(200).describe('What the key is for.'),
-    scope: z.enum(SCOPES).describe('What it may do: read, work with agents, or administer.'),
+    scope: z
+      .enum(SCOPES)
+      .describe('What it may do: read, decide waiting calls, work with agents, both, or administer.'),
     organization_id: z.string().nullish().describe('Id of another organization; for operators only.'),
     user_id: z.string().nullish().describe('Id of the user the key belongs to.'),
     expires_at: z.iso.datetime({ offset: true }).nullish().describe('When the key expires. Without it, never.'),

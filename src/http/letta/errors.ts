@@ -14,6 +14,7 @@ export const LETTA_ERRORS: ErrorTable = {
   invalid: plain(422),
   'invalid-argument': prefixed(400, 'INVALID_ARGUMENT'),
   'not-found': prefixed(404, 'NOT_FOUND'),
+  forbidden: plain(403),
   gone: plain(410),
   busy: conflict,
   conflict,

@@ -95,7 +95,9 @@ export const plainInput = z.preprocess(withInputType, plainMessage)
 
 function withInputType(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || 'type' in value) return value
-  const isApproval = 'approvals' in value || 'approve' in value || 'approval_request_id' in value
+  // An approval is never a side effect: a message with content is a message, also with such fields.
+  const isMessage = 'role' in value || 'content' in value
+  const isApproval = !isMessage && ('approvals' in value || 'approve' in value || 'approval_request_id' in value)
   return { ...value, type: isApproval ? 'approval' : 'tool_returns' in value ? 'tool_return' : 'message' }
 }
 
@@ -207,7 +209,7 @@ export type ParsedSend =
   | { type: 'answer'; verdicts: Verdict[]; blanket?: BlanketDecision; followUps: NewInput[] }
 
 /** The deprecated form: one decision for all pending calls. */
-type BlanketDecision = { approve: boolean; reason?: string; requestId?: string }
+type BlanketDecision = { approve: boolean; reason?: string; requestId: string }
 
 export function parseSend({ messages, input: short }: SendBody): ParsedSend {
   const hasShort = short !== undefined && short !== null
@@ -236,9 +238,15 @@ export function toNewInput(one: z.output<typeof input>, index: number): NewInput
 function parseApproval({ approvals, approve, approval_request_id, reason }: z.output<typeof approval>) {
   if (approvals && approvals.length > 0) return { verdicts: approvals.map(toVerdict) }
   if (typeof approve !== 'boolean') throw new Problem('invalid', 'body.messages.0: an approval needs `approvals`')
+  if (!approval_request_id)
+    throw new Problem(
+      'invalid',
+      'body.messages.0: an approval names what it approves: `approvals` with the ids of the calls, or `approval_request_id`',
+    )
   const blanket: BlanketDecision = {
     approve,
-    ...defined({ reason: reason || undefined, requestId: approval_request_id || undefined }),
+    requestId: approval_request_id,
+    ...defined({ reason: reason || undefined }),
   }
   return { verdicts: [], blanket }
 }

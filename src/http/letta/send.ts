@@ -11,7 +11,7 @@ import { isOver, type Run } from '../../core/run.ts'
 import type { JoinedTurn } from '../../core/steer.ts'
 import { isTargetHandle, type TargetHandle } from '../../core/target.ts'
 import { answerApproval } from '../../service/approvals/answer-approval.ts'
-import { findAnsweredApproval, findOpenApproval } from '../../service/approvals/approvals.ts'
+import { findAskingRun, findOpenApproval } from '../../service/approvals/approvals.ts'
 import { acceptCallback } from '../../service/messages/callbacks.ts'
 import { findJoinedTurn, findMovedRun } from '../../service/messages/joined-turn.ts'
 import { type NewInput, type SendOptions, type SendResult, sendInputs } from '../../service/messages/send-message.ts'
@@ -195,7 +195,7 @@ async function answerOpenApproval(
   const verdicts = open ? verdictsFor(open, parsed) : parsed.verdicts
   const callIds = verdicts.map(({ callId }) => callId)
   const isOfOpen = open?.calls.some(({ callId }) => callIds.includes(callId))
-  const earlier = isOfOpen ? undefined : await findAnsweredApproval(conversationId, callIds, context)
+  const earlier = isOfOpen ? undefined : await findAskingRun(conversationId, callIds, context)
   const runId = earlier ?? open?.runId
   if (!runId) throw new Problem('invalid-argument', NOTHING_WAITS)
   try {
@@ -212,7 +212,6 @@ async function answerOpenApproval(
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault
     if (fault.kind === 'invalid') throw new Problem('invalid-argument', fault.message)
-    if (fault.kind === 'conflict') throw new Problem('invalid-argument', NOTHING_WAITS)
     throw fault
   }
 }
@@ -224,7 +223,7 @@ function verdictsFor({ answerId, calls }: WaitingApproval, { verdicts, blanket }
   if (!blanket) return verdicts
   const { approve, reason, requestId } = blanket
   const known = [approvalRequestId(answerId), answerId, ...calls.map(({ callId }) => callId)]
-  if (requestId !== undefined && !known.includes(requestId))
+  if (!known.includes(requestId))
     throw new Problem('invalid-argument', `Invalid tool call IDs. Expected '${known[0]}', but received '${requestId}'.`)
   return calls.map(({ callId }): Verdict => {
     if (approve) return { callId, verdict: 'approve' }

@@ -3,6 +3,7 @@ import { RETIRED_TOOLS } from '../../core/base-tools.ts'
 import type { ToolId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
+import { requireApproveRight } from '../approvals/approver.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findKnownToolNames, findToolsByName, requireTool } from '../tools/tools.ts'
 
@@ -38,11 +39,12 @@ export async function attachTool(agent: Agent, id: ToolId, context: ServiceConte
   })
 }
 
-/** Also removes the approval setting of the tool on this agent. */
+/** Also removes the setting that exempts the tool from approval on this agent. One that requires approval stays. */
 export async function detachTool(agent: Agent, id: ToolId, context: ServiceContext): Promise<void> {
   const { name } = await requireTool(id, context)
   await changeTools(agent, context, (before) => {
-    const { [name]: _, ...approvals } = before.settings?.approvals ?? {}
+    const { [name]: asks, ...others } = before.settings?.approvals ?? {}
+    const approvals = asks ? { ...others, [name]: asks } : others
     return { tools: before.tools.filter((one) => one !== name), settings: { ...before.settings, approvals } }
   })
 }
@@ -53,9 +55,19 @@ export async function setApproval(
   context: ServiceContext,
 ): Promise<void> {
   if (!agent.tools.includes(tool)) throw new Problem('not-found', `Agent ${agent.name} has no tool named ${tool}.`)
+  if (!isRequired && (await asks(agent, tool, context)))
+    requireApproveRight(`lifting the approval of ${tool} for ${agent.name}`, context)
   await changeTools(agent, context, (before) => ({
     settings: { ...before.settings, approvals: { ...before.settings?.approvals, [tool]: isRequired } },
   }))
+}
+
+/** Whether calls of this tool wait now. */
+async function asks({ settings }: Agent, name: string, context: ServiceContext): Promise<boolean> {
+  const own = settings?.approvals?.[name]
+  if (own !== undefined) return own
+  const [tool] = await findToolsByName([name], context)
+  return tool?.needsApproval ?? false
 }
 
 async function changeTools(

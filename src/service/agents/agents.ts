@@ -11,7 +11,13 @@ import type { ServiceContext } from '../service-context.ts'
 import { ambiguous, completedId, MAX_CANDIDATES } from '../short-id.ts'
 import { closeConversations } from '../workspaces/end-processes.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
-import { refuseFaultySettings, requireBlocks, requireModelHandle, requireUniqueLabels } from './create-agent.ts'
+import {
+  refuseFaultySettings,
+  requireBlocks,
+  requireMayLoosen,
+  requireModelHandle,
+  requireUniqueLabels,
+} from './create-agent.ts'
 import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
 /**
@@ -130,7 +136,10 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
         updatedAt: now,
       }
       if (handle || chain) refuseRepeatedTargets(edited)
-      if (settings) refuseFaultySettings(edited.settings)
+      if (settings) {
+        refuseFaultySettings(edited.settings)
+        requireMayLoosen(edited.settings, before.settings, context)
+      }
       return secrets ? withSecrets(edited, sealed) : edited
     },
     ...defined({ tags, blockIds: blocks ? blocks.map(({ id }) => id) : undefined }),

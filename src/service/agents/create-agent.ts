@@ -2,7 +2,7 @@ import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { Agent, AgentSettings } from '../../core/agent.ts'
 import { BASE_TOOLS, DEMO_TOOLS, MEMORY_TOOLS, OLD_TOOLS, WEB_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
 import { type Block, cleanText } from '../../core/block.ts'
-import { COMMAND_APPROVALS } from '../../core/command-approval.ts'
+import { COMMAND_APPROVALS, DEFAULT_COMMAND_APPROVAL, isLooser } from '../../core/command-approval.ts'
 import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import { compilePrompt } from '../../core/memory-prompt.ts'
@@ -10,6 +10,7 @@ import { inputBody, type NewMessage, NO_RUN } from '../../core/message.ts'
 import { Problem } from '../../core/problem.ts'
 import { faultIn } from '../../core/session-expiry.ts'
 import { isTargetHandle, parseTarget, SCRIPTED, type TargetHandle } from '../../core/target.ts'
+import { requireApproveRight } from '../approvals/approver.ts'
 import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
 import { currentHandle } from '../providers/retired-handles.ts'
@@ -57,6 +58,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const shared = await requireBlocks(request.blockIds ?? [], context)
   const blocks = requireUniqueLabels([...newBlocks, ...shared])
   refuseFaultySettings(request.settings)
+  requireMayLoosen(request.settings, undefined, context)
   const { tools, settings } = await chooseTools(request, { context, isScripted, hasMemory: blocks.length > 0 })
   const now = clock.now()
   const id = `agent-${randomness.uuid()}` as const
@@ -90,6 +92,16 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
     prompt: compilePrompt({ agent, conversation, blocks, passageCount: 0, passageTags: [], at: now }),
   })
   return agent
+}
+
+/** Fewer commands wait for approval than before only if the caller could approve them. */
+export function requireMayLoosen(
+  after: AgentSettings | undefined,
+  before: AgentSettings | undefined,
+  context: ServiceContext,
+): void {
+  if (isLooser(after?.commandApproval, before?.commandApproval))
+    requireApproveRight(`command_approval "${after?.commandApproval ?? DEFAULT_COMMAND_APPROVAL}"`, context)
 }
 
 /** For callers whose values no schema has checked. */

@@ -1,17 +1,20 @@
-import { resolveVerdicts, undecidedCalls, type Verdict } from '../../core/approval.ts'
+import { isRepeatOf, resolveVerdicts, undecidedCalls, type Verdict } from '../../core/approval.ts'
 import { defined } from '../../core/defined.ts'
 import type { Continuation, LoggedEvent, TurnEvent } from '../../core/event.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import type { Input } from '../../core/message.ts'
 import { withReasoning } from '../../core/model-settings.ts'
+import { type Principal, principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import { type ProjectedEvent, project } from '../../core/projection.ts'
 import { patienceOf } from '../../core/recovery.ts'
 import { isSettled, type Run, type RunSettings } from '../../core/run.ts'
-import { foldTurn, type Turn } from '../../core/turn.ts'
+import { foldTurn, joinPrincipals, type Turn } from '../../core/turn.ts'
 import type { NewRun } from '../../ports/store.ts'
 import type { SendOptions } from '../messages/send-message.ts'
 import type { ServiceContext } from '../service-context.ts'
+import { requireApprover } from './approver.ts'
+import { findAnswer, lateProblem } from './late-verdict.ts'
 
 type AnswerApprovalRequest = {
   runId: string
@@ -47,6 +50,7 @@ async function answerOrAttach(request: AnswerApprovalRequest, context: ServiceCo
     const events = await store.events.read(run.id, 0)
     const turn = foldTurn(events.map(({ event }) => event))
     if (turn.phase !== 'waiting') return answerAgain({ run, events, turn }, request, context)
+    requireApprover(turn, request.verdicts, context)
     const opened = await openContinuation({ run, events, turn }, request, context)
     if (opened) return opened
     // Another request answered or cancelled it first, or it expired: the next round sees which.
@@ -72,6 +76,7 @@ async function openContinuation(
     decisions: decided.decisions,
     responseId: `message-${randomness.uuid()}`,
     continuedBy: next.id,
+    by: principalOf(context.caller),
   }
   const calls = step.calls.map(({ decision: _, startedBy: __, outcome: ___, ...call }) => call)
   const { stepId, answerId, resultsId } = step
@@ -82,6 +87,7 @@ async function openContinuation(
   try {
     const entry = inputAcceptedEntry(turn, {
       inputs: [...turn.pending, ...(followUps ?? [])],
+      askedBy: followUps?.length ? joinPrincipals(turn.askedBy, [principalOf(context.caller)]) : turn.askedBy,
       continues,
       at,
       background: next.background,
@@ -110,12 +116,14 @@ async function openContinuation(
 }
 
 async function answerAgain(
-  { run, turn }: WaitingRun,
-  { followUps = [], reminder = [], options }: AnswerApprovalRequest,
+  { run, events, turn }: WaitingRun,
+  { verdicts, followUps = [], reminder = [], options }: AnswerApprovalRequest,
   context: ServiceContext,
 ): Promise<RunId> {
   const { deps, engine, organizationId } = context
-  const continuing = turn.continuedBy && (await deps.store.runs.get(organizationId, turn.continuedBy))
+  const answer = findAnswer(events)
+  if (!answer || !isRepeatOf(verdicts, answer.event.decisions)) throw lateProblem(run, { events, answer, verdicts })
+  const continuing = await deps.store.runs.get(organizationId, answer.event.continuedBy)
   if (!continuing) throw new Problem('conflict', 'No tool call is currently awaiting approval.', { runId: run.id })
   const stopped = isSettled(continuing) && continuing.status !== 'completed'
   if (!stopped) return continuing.id
@@ -127,6 +135,7 @@ async function answerAgain(
     run: next,
     entry: inputAcceptedEntry(turn, {
       inputs: followUps.length > 0 ? followUps : reminder,
+      askedBy: followUps.length > 0 ? joinPrincipals(turn.askedBy, [principalOf(context.caller)]) : turn.askedBy,
       at,
       background: next.background,
       ...defined({ options }),
@@ -151,6 +160,7 @@ function newContinuingRun(run: Run, options: AnswerApprovalRequest['options'], {
 
 type AcceptedInput = {
   inputs: Input[]
+  askedBy: readonly Principal[]
   continues?: Continuation
   at: number
   /** Of the continuing run: the answer may be sent by a caller that waits, also if the turn began in the background. */
@@ -158,7 +168,10 @@ type AcceptedInput = {
   options?: AnswerApprovalRequest['options']
 }
 
-function inputAcceptedEntry(turn: Turn, { inputs, continues, at, background, options }: AcceptedInput): ProjectedEvent {
+function inputAcceptedEntry(
+  turn: Turn,
+  { inputs, askedBy, continues, at, background, options }: AcceptedInput,
+): ProjectedEvent {
   const { streamTokens, maxSteps, clientTools, system, addendum, model, reasoning } = options ?? {}
   const { patienceMs: _, ...former } = turn.settings
   const { targets, modelSettings = {} } = former
@@ -170,6 +183,13 @@ function inputAcceptedEntry(turn: Turn, { inputs, continues, at, background, opt
       modelSettings: reasoning ? withReasoning(modelSettings, reasoning) : undefined,
     }),
   }
-  const event: TurnEvent = { type: 'input-accepted', v: 1, inputs, settings, ...defined({ continues }) }
+  const event: TurnEvent = {
+    type: 'input-accepted',
+    v: 1,
+    inputs,
+    settings,
+    askedBy: [...askedBy],
+    ...defined({ continues }),
+  }
   return { event, at, changes: [] }
 }

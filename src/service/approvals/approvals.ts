@@ -33,22 +33,12 @@ export async function findOpenApproval(
   return turn.step && calls.length > 0 ? { runId: run.id, answerId: turn.step.answerId, calls } : undefined
 }
 
-/** How many messages back a repeated approval answer is recognized. */
-const RECENT_MESSAGES = 50
-
-/** The run that waited for approval of exactly these calls and has been answered. */
-export async function findAnsweredApproval(
+/** The run that asked a person about any of these calls. */
+export async function findAskingRun(
   conversationId: ConversationId,
   callIds: readonly string[],
   context: ServiceContext,
 ): Promise<RunId | undefined> {
-  if (callIds.length === 0) return undefined
-  const page = { limit: RECENT_MESSAGES, take: 'newest', cleared: 'too' } as const
-  const recent = await context.deps.store.messages.list(context.organizationId, conversationId, page)
-  const wanted = new Set(callIds)
-  const answered = recent.findLast(({ body }) => {
-    if (body.role !== 'approval' || body.decisions.length !== wanted.size) return false
-    return body.decisions.every(({ callId }) => wanted.has(callId))
-  })
-  return answered?.runId
+  const asked = await context.deps.store.runs.askedAbout(conversationId, callIds)
+  return asked.values().next().value
 }

@@ -7,6 +7,7 @@ import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input, InputPart } from '../../core/message.ts'
 import { type Effort, modelSettingsOf, windowLimitOf } from '../../core/model-settings.ts'
+import { type Principal, principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ProjectedEvent } from '../../core/projection.ts'
 import { patienceOf } from '../../core/recovery.ts'
@@ -56,6 +57,8 @@ type SendInputsRequest = AddressedSend & {
   inputs: NewInput[]
   /** How a repeated request is recognized (idempotency), in addition to the otids of its inputs. */
   request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry'>
+  /** Who is behind the inputs, if it is not the caller. */
+  askedBy?: Principal[]
 }
 
 /**
@@ -183,7 +186,7 @@ function newRun(
 function newEntries(
   request: SendInputsRequest,
   run: NewRun,
-  { deps, defaults }: ServiceContext,
+  { deps, defaults, caller }: ServiceContext,
 ): Record<'entry' | 'interruption' | 'steering', ProjectedEvent> {
   const { agent, conversation, clientTools, system, addendum, reasoning } = request
   const model = request.model ?? conversation?.details?.model
@@ -215,14 +218,16 @@ function newEntries(
     }),
   }
   const at = deps.clock.now()
+  const askedBy = request.askedBy ?? [principalOf(caller)]
   const entry = (event: TurnEvent): ProjectedEvent => ({ event, at, changes: [] })
   return {
-    entry: entry({ type: 'input-accepted', v: 1, inputs, settings }),
-    interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
+    entry: entry({ type: 'input-accepted', v: 1, inputs, settings, askedBy }),
+    interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt', by: principalOf(caller) }),
     steering: entry({
       type: 'input-steered',
       v: 1,
       inputs,
+      askedBy,
       otherwise: { runId: run.id, background: run.background, metadata: run.metadata, settings },
     }),
   }

@@ -1,6 +1,7 @@
 import type { LoggedEvent } from '../../core/event.ts'
 import { type ConversationId, parseId, type RunId } from '../../core/id.ts'
 import type { Message } from '../../core/message.ts'
+import { principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { NewStep } from '../../core/projection.ts'
 import type { Run } from '../../core/run.ts'
@@ -57,7 +58,9 @@ export async function cancelRun(id: string, context: ServiceContext): Promise<Ru
     engine?.completions.notify(which)
     engine?.dispatcher.wake('queue')
   }
-  const run = runId && (await cancel({ organizationId, runId }, 'person', { ...deps, notify }))
+  const run =
+    runId &&
+    (await cancel({ organizationId, runId }, { cause: 'person', by: principalOf(context.caller) }, { ...deps, notify }))
   if (!run) throw new Problem('not-found', `There is no run "${id}". \`holdfast runs\` lists them.`)
   return run
 }

@@ -127,7 +127,11 @@ async function expireApprovals({ deps, snapshot }: ServiceContext): Promise<Repa
   const repairs: Repair[] = []
   for (const run of await store.runs.expired(clock.now(), PAGE)) {
     if (!(await isSound(run, store))) continue
-    await cancelRun({ organizationId: run.organizationId, runId: run.id }, 'expiry', { ...deps, notify: () => {} })
+    await cancelRun(
+      { organizationId: run.organizationId, runId: run.id },
+      { cause: 'expiry' },
+      { ...deps, notify: () => {} },
+    )
     repairs.push({ where: run.id, did: 'its approval had expired; it was cancelled and its calls were denied' })
   }
   return repairs

@@ -8,6 +8,7 @@ import { agentTools, toCallableTool } from '../../engine/agent-tools.ts'
 import { executeCall } from '../../engine/execute-call.ts'
 import { callDigest } from '../../engine/resolve-calls.ts'
 import type { Tool } from '../../ports/tool.ts'
+import { requireRunByHand } from '../approvals/approver.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type RunToolRequest = {
@@ -20,7 +21,10 @@ export type RunToolRequest = {
 
 export type RunToolResult = { status: 'success' | 'error'; output: string }
 
-/** Runs a tool of an agent for a user, as the agent would. It needs no approval: the request itself is one. */
+/**
+ * Runs a tool of an agent for a user, as the agent would. A call that would wait for approval in a turn runs for callers
+ * who may approve: their request is the approval, for exactly these arguments.
+ */
 export async function runAgentTool(
   agent: Agent,
   name: string,
@@ -59,6 +63,7 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
     )
   const fault = tools.inputFault(tool, input)
   if (fault !== undefined) return { status: 'error', output: `Invalid arguments for ${tool.name}: ${fault}` }
+  requireMayRun(tool, input, context)
   const { needsApproval, effects, parallel, name } = tool
   const { outcome, writes } = await executeCall(
     {
@@ -92,4 +97,15 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
   )
     return { status: 'error', output: STALE_WRITE_OUTPUT }
   return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
+}
+
+function requireMayRun(tool: Tool, input: JsonObject, context: ServiceContext): void {
+  const reason = tool.approvalReason?.(input)
+  if (reason === undefined && !tool.needsApproval) return
+  if (tool.waitsInTurns)
+    throw new Problem(
+      'conflict',
+      `${tool.name} does not run by hand: ${tool.waitsInTurns}. Send the agent a message; its call then waits for approval.`,
+    )
+  requireRunByHand(reason ?? `every call of ${tool.name} does`, context)
 }

@@ -8,6 +8,7 @@ import type { StoredTool } from '../../core/stored-tool.ts'
 import { parsePythonSource, parseTypescriptName } from '../../core/tool-source.ts'
 import { mayBeStored } from '../../engine/agent-tools.ts'
 import type { Tool } from '../../ports/tool.ts'
+import { requireApproveRight } from '../approvals/approver.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type NewTool = {
@@ -81,7 +82,17 @@ export async function upsertTool(input: NewTool, context: ServiceContext): Promi
   if (!known) return createTool(input, context)
   if (known.mcp)
     throw new Problem('conflict', `The name ${tool.name} is used by a tool of an MCP server. Choose another name.`)
-  return updateStored(known.id, ({ id, createdAt }) => ({ ...tool, id, createdAt }), context)
+  return updateStored(
+    known.id,
+    // A request that says nothing about approval does not lift it.
+    ({ id, createdAt, needsApproval }) => ({
+      ...tool,
+      id,
+      createdAt,
+      needsApproval: input.needsApproval ?? needsApproval,
+    }),
+    context,
+  )
 }
 
 export async function updateTool(id: ToolId, change: ToolChange, context: ServiceContext): Promise<StoredTool> {
@@ -123,6 +134,8 @@ async function updateStored(
   const updated = await context.deps.store.tools.update(context.organizationId, id, (tool) => {
     const edited = edit(tool)
     if (edited.name !== tool.name) refuseBuiltinName(edited.name, context)
+    if (tool.needsApproval && !edited.needsApproval)
+      requireApproveRight(`lifting the approval of the tool ${tool.name}`, context)
     return edited
   })
   if (updated === 'name-taken')

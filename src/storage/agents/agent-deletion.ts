@@ -41,6 +41,9 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
     db.deleteFrom('steers').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
   statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('asked_calls').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
     db.deleteFrom('run_otids').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
   statement<AgentParameter>()((db, p) =>

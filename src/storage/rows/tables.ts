@@ -33,6 +33,7 @@ export type Tables = SearchTables & {
   steers: SteersTable
   run_otids: RunOtidsTable
   run_requests: RunRequestsTable
+  asked_calls: AskedCallsTable
   steps: StepsTable
   events: EventsTable
   messages: MessagesTable
@@ -131,6 +132,14 @@ type RunRequestsTable = {
   /** 1 if a retry opened the run and its original has not been seen. */
   awaits_original: number
   created_at: number
+}
+
+/** The calls that a person was asked about, with the run that asked. */
+type AskedCallsTable = {
+  conversation_id: ConversationId
+  call_id: string
+  organization_id: OrganizationId
+  run_id: RunId
 }
 
 type StepsTable = Numbered & StepRow & { organization_id: OrganizationId; run_number: number }

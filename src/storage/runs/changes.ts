@@ -10,6 +10,7 @@ import { noteModel } from '../credentials/model-notes.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { applyToolWrite } from '../memory/tool-writes.ts'
 import type { ChangedRun } from '../rows/run-row.ts'
+import { saveAskedCalls } from './asked-calls.ts'
 import { openMovedRun } from './insert-run.ts'
 import { insertStep } from './steps.ts'
 
@@ -50,6 +51,9 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           break
         case 'note-model':
           await noteModel(db, PROVIDER_KEY_OWNER, change.note)
+          break
+        case 'ask-about':
+          await saveAskedCalls(db, run, change.callIds)
           break
         case 'carry-out':
           await applyToolWrite(db, run, change)

@@ -5,6 +5,7 @@ import type { OpenedRun, RunStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
 import { statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
+import { findAskedCalls } from './asked-calls.ts'
 import { runClaims } from './run-claims.ts'
 import { countActiveRuns } from './run-counts.ts'
 import { byIdAnywhere, continueRun, findContinuedRun, findOpenedRun, openRun } from './run-intake.ts'
@@ -51,6 +52,8 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
     findByOtid: (organizationId, conversationId, otid) =>
       read((db) => findRunByOtid(db, { organizationId, conversationId }, otid)),
+
+    askedAbout: (conversationId, callIds) => read((db) => findAskedCalls(db, conversationId, callIds)),
 
     markAnswered: (runId) =>
       write({

@@ -2,6 +2,9 @@ import { type CommandApproval, DEFAULT_COMMAND_APPROVAL } from '../../core/comma
 import type { Containment } from '../../ports/workspaces.ts'
 import { findDestruction } from './destructive-commands.ts'
 
+/** Of tools that run commands without a sandbox. */
+export const ONLY_IN_TURNS = 'commands run without a sandbox here, so that every one waits for a person'
+
 const NO_SANDBOX = 'it runs without a sandbox'
 const EVERY_COMMAND = 'every command of this agent needs approval'
 

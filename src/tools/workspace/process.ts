@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { ConversationId } from '../../core/id.ts'
 import type { Json } from '../../core/json.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -11,7 +12,7 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { defineTool, failure, success } from '../define-tool.ts'
-import { whyCommandAsks } from './command-guard.ts'
+import { ONLY_IN_TURNS, whyCommandAsks } from './command-guard.ts'
 import { describeStatus, formatOutput, lastLines } from './describe-process.ts'
 import { followCommand, retryWhileUnavailable } from './follow-command.ts'
 
@@ -148,6 +149,7 @@ export function processTool({ workspaces, containment, clock, longestWaitSeconds
     // Only `write` must not happen twice; every other action can be repeated.
     effects: 'verifiable',
     needsApproval: false,
+    ...defined({ waitsInTurns: containment === 'local' ? ONLY_IN_TURNS : undefined }),
     // The program that reads the input may be a shell.
     approvalReason: ({ action, input = '' }, policy) =>
       action === 'write' && input !== '' ? whyCommandAsks(input, { containment, policy }) : undefined,

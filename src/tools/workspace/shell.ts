@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Tool, ToolAnswer, ToolContext } from '../../ports/tool.ts'
 import {
@@ -8,7 +9,7 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { defineTool, failure } from '../define-tool.ts'
-import { whyCommandAsks } from './command-guard.ts'
+import { ONLY_IN_TURNS, whyCommandAsks } from './command-guard.ts'
 import { describeStatus, formatOutput, isSuccess } from './describe-process.ts'
 import { followCommand, retryWhileUnavailable } from './follow-command.ts'
 
@@ -85,6 +86,7 @@ export function shell({ workspaces, containment, clock, longestWaitSeconds }: Sh
     inputSchema: schema(longestWaitSeconds),
     effects: 'verifiable',
     needsApproval: isLocal,
+    ...defined({ waitsInTurns: isLocal ? ONLY_IN_TURNS : undefined }),
     approvalReason: ({ command }, policy) => whyCommandAsks(command, { containment, policy }),
     // The tool itself answers long before this timeout.
     timeoutMs: longestWaitSeconds * 1_000 + OVERHEAD_MS,

@@ -183,4 +183,18 @@ export const ENGINE_BUGS: PlantedBug[] = [
     replace: 'const settings = turn.steps === 0 ? turn.settings.modelSettings : undefined\n',
     breaks: 'nothing is hidden: every request of a run has the settings it was accepted with',
   },
+  {
+    name: 'a late verdict is accepted',
+    file: 'service/approvals/answer-approval.ts',
+    find: '!answer || !isRepeatOf(verdicts, answer.event.decisions)',
+    replace: '!answer || verdicts.length < 0',
+    breaks: 'nothing is hidden: whoever decided too late is told so',
+  },
+  {
+    name: 'a call id that was asked about is asked about again',
+    file: 'engine/call-model.ts',
+    find: '  if (guarded.length === 0) return calls\n',
+    replace: '  if (guarded.length >= 0) return calls\n',
+    breaks: 'nothing happens unapproved: a late approval matches no other call',
+  },
 ]

@@ -1,4 +1,5 @@
 import type { Agent } from '../../../src/core/agent.ts'
+import type { Verdict } from '../../../src/core/approval.ts'
 import { defined } from '../../../src/core/defined.ts'
 import type { ConversationId, RunId } from '../../../src/core/id.ts'
 import { Problem } from '../../../src/core/problem.ts'
@@ -163,10 +164,22 @@ async function answer(deps: SimulatedClientDeps): Promise<void> {
       if (isMistaken && !checker.memory.answering.has(run.id))
         checker.violate(`I21 an approval of other arguments was accepted for ${run.id}`)
       checker.memory.answered.push({ runId: run.id, next })
+      if (kernel.chance(0.3)) await answerLate(run.id, verdicts, deps)
       if (kernel.chance(0.5)) void watch(next, deps)
       if (kernel.chance(0.8)) break
     }
   }
+}
+
+/** Another person decides otherwise, too late: a refusal, because the first verdict counts. */
+async function answerLate(runId: RunId, decided: readonly Verdict[], deps: SimulatedClientDeps): Promise<void> {
+  const verdicts = decided.map(
+    ({ callId, verdict }): Verdict => ({ callId, verdict: verdict === 'deny' ? 'approve' : 'deny' }),
+  )
+  if (verdicts.length === 0) return
+  const late = await ask(deps, `answer ${runId} late`, (context) => answerApproval({ runId, verdicts }, context))
+  if (late === 'refused') deps.checker.observer.reached('a verdict comes too late')
+  else if (late !== 'no-answer') deps.checker.violate(`I21 a verdict on ${runId} was accepted after another one`)
 }
 
 /** Sometimes the user saw an older call than the pending one. */

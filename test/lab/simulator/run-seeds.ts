@@ -50,6 +50,7 @@ export const RARE_STATES = [
   'a takeover in the middle of a ladder',
   'a cooldown obeyed by another process',
   'a fallback answers after its primary died in mid-answer',
+  'a verdict comes too late',
 ] as const
 
 export const neverReached = (reached: Record<string, number>): string[] =>

@@ -8,7 +8,9 @@ export const keySchema = z
     name: z.string(),
     scope: z
       .enum(SCOPES)
-      .describe('`read` reads, `agent` also works with agents, `admin` also manages people and keys.'),
+      .describe(
+        '`read` reads, `approve` also decides waiting calls, `agent` also works with agents, `agent approve` does both, `admin` also manages people and keys.',
+      ),
     prefix: z.string().describe('Public beginning of the key.'),
     organization_id: z.string(),
     user_id: z.string().nullable().describe('User the key belongs to; null for none.'),

@@ -158,6 +158,9 @@ export const WORKSPACE_LEAVES: readonly RecordedRequest[] = [
 function approved(order: string): RecordedRequest[] {
   return [
     post('/v1/agents/{{smith}}/messages', { input: order }),
-    post('/v1/agents/{{smith}}/messages', { messages: [{ type: 'approval', approve: true }] }),
+    get('/v1/approvals', { keep: { command: 'body.0.tool_calls.0.tool_call_id' } }),
+    post('/v1/agents/{{smith}}/messages', {
+      messages: [{ type: 'approval', approvals: [{ tool_call_id: '{{command}}', approve: true }] }],
+    }),
   ]
 }

@@ -195,7 +195,14 @@ const APPROVALS: readonly RecordedRequest[] = [
     messages: [{ type: 'approval', approvals: [{ tool_call_id: '{{call}}', approve: false, reason: 'Not today.' }] }],
   }),
   post('/v1/agents/{{agent}}/messages', { input: 'send a postcard to Eve' }),
+  post('/v1/agents/{{agent}}/messages', {
+    messages: [{ type: 'approval', approvals: [{ tool_call_id: '{{call}}', approve: true }] }],
+  }),
   post('/v1/agents/{{agent}}/messages/stream', { messages: [{ type: 'approval', approve: true }] }),
+  get('/v1/approvals', { keep: { call: 'body.0.tool_calls.0.tool_call_id' } }),
+  post('/v1/agents/{{agent}}/messages/stream', {
+    messages: [{ type: 'approval', approve: true, approval_request_id: '{{call}}' }],
+  }),
   post('/v1/agents/{{agent}}/messages', { input: 'send a postcard to Eve' }),
   post('/v1/agents/{{agent}}/messages/cancel'),
   get('/v1/approvals'),
