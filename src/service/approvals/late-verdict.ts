@@ -8,7 +8,7 @@ import type { Decision } from '../../core/tool-call.ts'
 type Answered = Extract<TurnEvent, { type: 'approval-answered' }>
 
 /** The answer that a run got, and when. */
-export type ApprovalAnswer = { at: number; event: Answered }
+type ApprovalAnswer = { at: number; event: Answered }
 
 export function findAnswer(events: readonly LoggedEvent[]): ApprovalAnswer | undefined {
   for (const { at, event } of events) if (event.type === 'approval-answered') return { at, event }
