@@ -8,6 +8,7 @@ export function ladderStates(): LadderStates {
   /** The fence of the last failure since the last answer. */
   let failedBy: number | undefined
   let wasCut = false
+  const room = { windowFound: false, partly: false, forFallback: false }
   return {
     take(event, fence) {
       const states: string[] = []
@@ -19,7 +20,16 @@ export function ladderStates(): LadderStates {
         const { kind } = event.failure
         wasCut ||= event.target === 0 && !event.purpose && (kind === 'cut-off' || kind === 'stalled')
       }
+      room.windowFound ||= event.type === 'attempt-failed' && event.window !== undefined
+      if (event.type === 'context-compacted') {
+        if (room.partly) states.push('a summary written in several requests')
+        room.forFallback ||= event.forTurn !== undefined
+      }
+      room.partly = event.type === 'summary-extended'
       if (event.type === 'answer-received') {
+        if (room.windowFound) states.push('an answer after the window was found out within the turn')
+        if (room.forFallback) states.push('a fallback answers with a summary made for its smaller window')
+        if (event.wasCut) states.push('an answer to a request that was cut to fit')
         if (wasCut && event.target > 0) states.push('a fallback answers after its primary died in mid-answer')
         failedBy = undefined
         wasCut = false

@@ -51,6 +51,10 @@ export const RARE_STATES = [
   'a cooldown obeyed by another process',
   'a fallback answers after its primary died in mid-answer',
   'a verdict comes too late',
+  'an answer after the window was found out within the turn',
+  'a summary written in several requests',
+  'a fallback answers with a summary made for its smaller window',
+  'an answer to a request that was cut to fit',
 ] as const
 
 export const neverReached = (reached: Record<string, number>): string[] =>
