@@ -8,7 +8,7 @@ import { openSecretKeys } from './config/secret-key.ts'
 import { sha256 } from './config/sha256.ts'
 import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
-import { DEFAULT_ORGANIZATION } from './core/id.ts'
+import { type ConversationId, DEFAULT_ORGANIZATION } from './core/id.ts'
 import { COMMAND_LINE } from './core/people.ts'
 import { startEngine } from './engine/engine.ts'
 import type { EngineDeps } from './engine/engine-deps.ts'
@@ -35,7 +35,7 @@ import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
 import { newProviderSet } from './providers/provider-set.ts'
 import { newFriendlyProvider } from './providers/scripted/friendly.ts'
-import { findSecret } from './service/agents/agent-secrets.ts'
+import { findSecret, findSecrets } from './service/agents/agent-secrets.ts'
 import { findPassages } from './service/memory/passages.ts'
 import { newExpectedCallbacks } from './service/messages/expected-callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
@@ -45,6 +45,8 @@ import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
+import { newPythonPackages, packagesFolder } from './tools/custom/python-packages.ts'
+import { newSourceTools } from './tools/custom/source-tools.ts'
 import { demoTools } from './tools/demo/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
@@ -117,10 +119,15 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
   const friendly = newFriendlyProvider({ clock, randomness })
   const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(STREAMING_LIMITS).fetch })
-  const { folder, ...sandbox } = configuration.workspaces
+  const { folder, toolSeconds, ...sandbox } = configuration.workspaces
+  const packages = newPythonPackages(home)
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
-    return newWorkspaces({ folder, home, clock, sandbox, isPublicAddress, report })
+    const packagesOf = async (id: ConversationId) => {
+      const conversation = await store.conversations.getAnywhere(id)
+      return conversation && packagesFolder(home, conversation.organizationId)
+    }
+    return newWorkspaces({ folder, home, clock, sandbox, isPublicAddress, report, packagesOf })
   })
   const deps: EngineDeps = {
     store,
@@ -154,6 +161,17 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       ),
     ),
     mcp,
+    sources: newSourceTools({
+      workspaces,
+      containment: sandbox.containment,
+      clock,
+      digest: sha256,
+      packages,
+      timeoutSeconds: toolSeconds,
+      agentOf: store.agents.get,
+      secretsOf: (...agent) => findSecrets(agent, { store, box: secrets.box }),
+      blocksOf: store.prompts.blocks,
+    }),
     endProcesses: (id) => endProcesses(id, { workspaces, report }),
     spill: fileSpill(home),
     clock,

@@ -51,6 +51,8 @@ type WorkspaceSettings = {
   quota: WorkspaceQuota
   /** Domains that commands may reach; empty means no network. */
   egress: readonly string[]
+  /** How long one call of a tool from source may run. */
+  toolSeconds: number
 }
 
 type ConfiguredValues = ConfigFile & { process?: SectionInput<typeof PROCESS> }
@@ -160,4 +162,5 @@ const workspacesOf = (home: string, values: SectionValues<typeof WORKSPACES>): W
     processes: values.processes,
   },
   egress: values.egress,
+  toolSeconds: values.tool_seconds,
 })

@@ -312,6 +312,12 @@ export const WORKSPACES = {
     default: [],
     defaultText: 'none: no network',
   }),
+  tool_seconds: setting(wholeNumber(1, 86_400), {
+    variable: 'HOLDFAST_TOOL_SECONDS',
+    description: 'How long one call of a tool from source may run',
+    unit: 'seconds',
+    default: 180,
+  }),
 }
 
 /** `web` of config.yaml. */

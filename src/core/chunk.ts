@@ -51,7 +51,13 @@ export type Chunk =
 /** `name` and `needs_approval` (the whole call will wait for a person) are in the first piece only. */
 export type CallDelta = { tool_call_id: string; name?: string; needs_approval?: true; arguments: string }
 export type WireCall = { tool_call_id: string; name: string; arguments: string; is_speech?: true }
-export type WireReturn = { tool_call_id: string; status: 'success' | 'error'; tool_return: string }
+export type WireReturn = {
+  tool_call_id: string
+  status: 'success' | 'error'
+  tool_return: string
+  stdout?: string
+  stderr?: string
+}
 
 /**
  * A chunk with its number in the run's stream. `event` is the event it renders, 0 if it renders none. `at` is the second
@@ -96,11 +102,12 @@ export function renderEvent(turn: Turn, event: TurnEvent, streamed: StreamedSoFa
       if (event.text === '' || event.forTurn) return []
       return [{ message_type: 'summary_message', id: event.summaryId, summary: event.text }]
     case 'tool-ended': {
-      const { callId, status, output } = event.outcome
+      const { callId, status, output, stdout, stderr } = event.outcome
       const wire: WireReturn = {
         tool_call_id: callId,
         status: status === 'success' ? 'success' : 'error',
         tool_return: output,
+        ...defined({ stdout, stderr }),
       }
       const name = turn.step?.calls.find((call) => call.callId === callId)?.tool ?? ''
       return turn.step

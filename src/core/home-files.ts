@@ -24,6 +24,7 @@ export const HOME_FILES: readonly HomeFile[] = [
   file('spill', 'copied'),
   file('chat-history', 'copied'),
   file('workspaces', 'workspaces'),
+  file('tool-packages', 'copied'),
   file('secret.key', 'on-request'),
   file('chunks.db', 'rebuilt', /^chunks\.db(-wal|-shm|-journal|\.damaged-.*)?$/),
   file('holdfast.db.before-…', 'never', /^holdfast\.db\.before-/),

@@ -21,6 +21,8 @@ export type ToolCall = {
   parallel: boolean
   /** Says its argument `message` to the user: clients see an assistant message in its place. */
   isSpeech?: true
+  /** Hash of the source that runs, of a tool that was brought as source. */
+  sourceHash?: string
   /** The vendor's signature of the call, sent back unchanged. */
   signature?: string
   /** Why this call can never run (unknown tool, bad arguments), as a text for the model. */
@@ -32,6 +34,9 @@ export type ToolOutcome = {
   status: 'success' | 'error' | 'denied' | 'unknown'
   output: string
   images?: ImagePart[]
+  /** What the tool printed, which models do not see. */
+  stdout?: string
+  stderr?: string
   /** The file with the whole output, if it exceeded the tool's limit. */
   spill?: string
 }

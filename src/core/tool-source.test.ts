@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parsePythonSource, parseTypescriptName } from './tool-source.ts'
+import { parsePythonSource } from './tool-source.ts'
 
 const SOURCE = `
 import os
@@ -45,5 +45,4 @@ test('the last top-level function is the tool, and its docstring and annotations
 test('a source without a function or with an unclosed parameter list is refused with the reason', () => {
   assert.equal(parsePythonSource('x = 1').type, 'unreadable')
   assert.equal(parsePythonSource('def f(a: "').type, 'unreadable')
-  assert.equal(parseTypescriptName('export async function go(a: number) {}\nfunction no() {}'), 'go')
 })

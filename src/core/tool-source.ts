@@ -1,16 +1,18 @@
 import { defined } from './defined.ts'
 import type { Json, JsonObject } from './json.ts'
+import { closingAt, splitOutside } from './source-brackets.ts'
 
-type ParsedSource =
+export type ParsedSource =
   | { type: 'read'; name: string; description: string; parameters: JsonObject }
   | { type: 'unreadable'; reason: string }
 
 /**
- * Parses a Python tool: the last top-level function is the tool, its annotations and docstring are the schema. This
+ * Parses a Python tool: the wanted or the last top-level function is the tool, its annotations and docstring are the schema. This
  * handles simple signatures; tools with others must be created with an explicit schema.
  */
-export function parsePythonSource(source: string): ParsedSource {
-  const found = [...source.matchAll(/^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/gm)].at(-1)
+export function parsePythonSource(source: string, wanted?: string): ParsedSource {
+  const all = [...source.matchAll(/^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/gm)]
+  const found = all.findLast(([, name]) => name === wanted) ?? all.at(-1)
   if (!found) return unreadable('it has no top-level function (`def name(...):`)')
   const start = found.index + found[0].length
   const end = closingAt(source, start)
@@ -32,59 +34,18 @@ export function parsePythonSource(source: string): ParsedSource {
   }
 }
 
-/** The name of the last exported function of a TypeScript source; its schema must be given. */
-export function parseTypescriptName(source: string): string | undefined {
-  return [
-    ...source.matchAll(/^[ \t]*export[ \t]+(?:default[ \t]+)?(?:async[ \t]+)?function[ \t]+([A-Za-z_$][\w$]*)/gm),
-  ].at(-1)?.[1]
-}
-
 const unreadable = (reason: string): ParsedSource => ({ type: 'unreadable', reason })
 
-const OPENING = '([{'
-const CLOSING = ')]}'
-
-/** The index of the bracket that closes the one open at `from`; brackets inside quotes are skipped. */
-function closingAt(text: string, from: number): number | undefined {
-  let depth = 1
-  for (let at = from; at < text.length; at++) {
-    const sign = text[at]!
-    if (sign === '"' || sign === "'") at = endOfQuote(text, at)
-    else if (OPENING.includes(sign)) depth++
-    else if (CLOSING.includes(sign) && --depth === 0) return at
-  }
-  return undefined
-}
-
-function endOfQuote(text: string, from: number): number {
-  for (let at = from + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === text[from]) return at
-  }
-  return text.length
-}
-
-function splitAtCommas(text: string): string[] {
-  const parts: string[] = []
-  let depth = 0
-  let start = 0
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at]!
-    if (sign === '"' || sign === "'") at = endOfQuote(text, at)
-    else if (OPENING.includes(sign)) depth++
-    else if (CLOSING.includes(sign)) depth--
-    else if (sign === ',' && depth === 0) {
-      parts.push(text.slice(start, at))
-      start = at + 1
-    }
-  }
-  return [...parts, text.slice(start)].map((part) => part.replaceAll(/#.*$/gm, '').trim()).filter(Boolean)
-}
+/** Without comments. */
+const splitAtCommas = (text: string): string[] =>
+  splitOutside(text, ',')
+    .map((part) => part.replaceAll(/#.*$/gm, '').trim())
+    .filter(Boolean)
 
 type Parameter = { name: string; schema: JsonObject; isRequired: boolean }
 
 /** Parameters that the server fills in, not the model. */
-const SERVER_PARAMETERS = new Set(['self', 'agent_state'])
+const SERVER_PARAMETERS = new Set(['self', 'agent_state', 'agent_id'])
 
 function readParameter(text: string, described: Map<string, string>): Parameter[] {
   const equals = text.indexOf('=')

@@ -1,27 +1,27 @@
 import type { Agent } from '../core/agent.ts'
-import { NO_SANDBOX, type StoredTool } from '../core/stored-tool.ts'
+import type { StoredTool } from '../core/stored-tool.ts'
 import type { Mcp } from '../ports/mcp.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
+import type { ToolSources } from '../ports/tool-sources.ts'
 
-type ToolSources = {
-  tools: ToolRegistry
-  stored(names: string[]): Promise<StoredTool[]>
-  mcp: Pick<Mcp, 'call'>
-}
+type Runners = { mcp: Pick<Mcp, 'call'>; sources: ToolSources }
+
+type ToolOrigins = Runners & { tools: ToolRegistry; stored(names: string[]): Promise<StoredTool[]> }
 
 /**
  * The tools of this agent, with its approval settings and with stored tools: those of MCP servers are called there;
- * custom source code cannot run yet, and a call returns an error that says so.
+ * custom source code runs in the sandbox.
  */
 export async function agentTools(
   agent: Pick<Agent, 'tools' | 'settings'> | undefined,
-  { tools, stored, mcp }: ToolSources,
+  { tools, stored, mcp, sources }: ToolOrigins,
 ): Promise<ToolRegistry> {
   const unknown = (agent?.tools ?? []).filter((name) => mayBeStored(tools.find(name)))
   const { approvals = {}, commandApproval } = agent?.settings ?? {}
   if (unknown.length === 0 && Object.keys(approvals).length === 0 && commandApproval === undefined) return tools
   const own = new Map<string, Tool>()
-  for (const tool of unknown.length > 0 ? await stored(unknown) : []) own.set(tool.name, toCallableTool(tool, mcp))
+  for (const tool of unknown.length > 0 ? await stored(unknown) : [])
+    own.set(tool.name, toCallableTool(tool, { mcp, sources }))
   for (const [name, needsApproval] of Object.entries(approvals)) {
     const tool = own.get(name) ?? tools.find(name)
     if (tool) own.set(name, { ...tool, needsApproval })
@@ -41,23 +41,17 @@ export async function agentTools(
 /** Whether a stored tool with the name of this built-in tool, or of none, is the one that is meant. */
 export const mayBeStored = (builtin: Tool | undefined): boolean => builtin?.yieldsToStored ?? builtin === undefined
 
-/** Makes a stored tool callable; custom source code returns an error. */
-export function toCallableTool(stored: StoredTool, mcp: ToolSources['mcp']): Tool {
+/** Makes a stored tool callable. */
+export function toCallableTool(stored: StoredTool, { mcp, sources }: Runners): Tool {
   const { name, description, jsonSchema, needsApproval, parallel, returnCharLimit, mcp: link } = stored
-  const common = {
+  if (!link) return sources.toTool(stored)
+  return {
     name,
     description,
     needsApproval,
     parallel,
     outputLimit: returnCharLimit,
     inputSchema: jsonSchema.parameters ?? { type: 'object' },
-  }
-  if (!link) {
-    const run = async () => ({ status: 'error' as const, output: NO_SANDBOX })
-    return { ...common, effects: 'none', timeoutMs: INERT_MS, run }
-  }
-  return {
-    ...common,
     effects: link.effects,
     timeoutMs: MCP_CALL_MS,
     run: (input, { signal, idempotencyKey, progress, conversationId }) =>
@@ -68,6 +62,5 @@ export function toCallableTool(stored: StoredTool, mcp: ToolSources['mcp']): Too
   }
 }
 
-const INERT_MS = 1_000
 /** The default timeout of tools. */
 const MCP_CALL_MS = 120_000

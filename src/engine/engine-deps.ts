@@ -9,6 +9,7 @@ import type { Randomness } from '../ports/randomness.ts'
 import type { Store } from '../ports/store.ts'
 import type { Streams } from '../ports/streams.ts'
 import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
+import type { ToolSources } from '../ports/tool-sources.ts'
 import type { HistoryCache } from './history-cache.ts'
 
 /** Dependencies of the engine. Each function takes the ones it uses. */
@@ -20,6 +21,7 @@ export type EngineDeps = {
   tools: ToolRegistry
   historyCache: HistoryCache
   mcp: Mcp
+  sources: ToolSources
   /** Ends the processes of a conversation whose context is reset. */
   endProcesses(conversationId: ConversationId): Promise<void>
   spill: OutputSpill

@@ -47,6 +47,9 @@ export async function executeCall(call: ToolCall, context: CallContext): Promise
   if (!tool) return failedCall(call, `The tool "${call.tool}" is no longer available.`)
   if (callDigest(context.digest, call.tool, call.input) !== call.digest)
     return failedCall(call, 'The arguments of this call changed after it was recorded. It did not run.')
+  // An approval is for the source that the person could read.
+  if (call.sourceHash !== undefined && call.sourceHash !== tool.sourceHash)
+    return failedCall(call, `The source of ${call.tool} was changed after this call was recorded. It did not run.`)
 
   // One controller for cancel and timeout; AbortSignal.any would cost as much as the rest of this function.
   const stop = new AbortController()

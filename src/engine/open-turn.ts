@@ -80,6 +80,7 @@ async function loadTurnTools(
   const own = await agentTools(agent, {
     tools: deps.tools,
     mcp: deps.mcp,
+    sources: deps.sources,
     stored: (names) => retry(() => deps.store.tools.named(run.organizationId, names)),
   })
   const registry = withClientTools(own, clientTools)

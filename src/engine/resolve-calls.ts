@@ -1,4 +1,5 @@
 import type { RawCall } from '../core/answer.ts'
+import { defined } from '../core/defined.ts'
 import { canonicalJson, type Json, type JsonObject } from '../core/json.ts'
 import { withoutOptionalNulls } from '../core/optional-nulls.ts'
 import type { ToolCall } from '../core/tool-call.ts'
@@ -67,14 +68,15 @@ function resolveCall(raw: RawCall, options: ResolveCallsOptions & { before: read
     const inert = { needsApproval: false, effects: 'none', parallel: true } as const
     return { ...base, ...inert, digest: '', refusal: refusal ?? 'This call cannot run.' }
   }
-  const { effects } = tool
+  const { effects, sourceHash } = tool
   // With tool rules the order matters, so calls run sequentially.
   const parallel = tool.parallel && !constraint
   const reason = tool.approvalReason?.(base.input)
   const needsApproval = tool.needsApproval || reason !== undefined
   const guard = reason === undefined ? { needsApproval } : { needsApproval, askedBecause: reason }
   const speech = tool.isSpeech && !needsApproval ? { isSpeech: true as const } : {}
-  return { ...base, ...guard, ...speech, effects, parallel, digest: callDigest(digest, raw.tool, base.input) }
+  const hash = callDigest(digest, raw.tool, base.input)
+  return { ...base, ...guard, ...speech, effects, parallel, digest: hash, ...defined({ sourceHash }) }
 }
 
 function callRefusal(

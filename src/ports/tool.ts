@@ -30,6 +30,9 @@ export type ToolAnswer = {
   status: 'success' | 'error' | 'unknown'
   output: string
   images?: ImagePart[]
+  /** What the tool printed beside its result. */
+  stdout?: string
+  stderr?: string
   /** Database changes committed together with the answer; the tool itself writes nothing. */
   writes?: ToolWrite[]
 }
@@ -52,6 +55,8 @@ export type Tool = {
   isSpeech?: true
   /** A stored tool with this name comes first: organizations had it before Holdfast did. */
   yieldsToStored?: true
+  /** Of a tool that was brought as source; recorded with each call, which then runs this source or none. */
+  sourceHash?: string
   /**
    * Why this input needs approval, for tools whose risk depends on the input; undefined if it needs none. Called once,
    * with validated input, when the answer is recorded; the result must depend on the input and the policy alone. Settings

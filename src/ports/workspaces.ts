@@ -85,13 +85,18 @@ export type Workspace = {
   conversationId: ConversationId
   /** Requests with the same key are the same process. */
   start(request: CommandRequest): Promise<ProcessState>
+  /**
+   * Like `start`, for a program instead of a command of the terminal. What it started ends with it. Rejects with the fault `missing-program` if the
+   * sandbox has no such file.
+   */
+  startProgram(request: ProgramRequest): Promise<ProcessState>
   processes(): Promise<ProcessState[]>
   process(processId: string): Promise<ProcessState | undefined>
   /** Process of the command with that key; undefined if it never started. */
   findByKey(key: string): Promise<ProcessState | undefined>
   /** Resolves when the process ends, or with its current state when the signal aborts. */
   wait(processId: string, signal: AbortSignal): Promise<ProcessState>
-  output(processId: string, range: OutputRange): Promise<ProcessOutput>
+  output(processId: string, range: OutputRange, stream?: OutputStream): Promise<ProcessOutput>
   /** False if the process has ended or closed its input. */
   write(processId: string, input: { text: string; end?: boolean }): Promise<boolean>
   /** Turns a foreground command into a background one. */
@@ -111,6 +116,26 @@ export type CommandRequest = {
   /** A foreground command shares the working directory and the environment with the next one. */
   background: boolean
 }
+
+/** A program that runs in the background, outside of the terminal: nothing of its environment is the terminal's. */
+export type ProgramRequest = {
+  /** As of a command. */
+  key: string
+  runId: RunId
+  /** Shown in place of a command line. */
+  title: string
+  file: string
+  parameters: string[]
+  /** All of its standard input; not stored. */
+  input: string
+}
+
+/**
+ * What a process wrote. Standard error is in `output` for commands and in `errors` for programs. `result`: the file that
+ * a program finds in HOLDFAST_RESULT.
+ */
+
+export type OutputStream = 'output' | 'errors' | 'result'
 
 export type KillReason = 'asked' | 'cancelled' | 'timed-out' | 'removed'
 
@@ -162,6 +187,7 @@ export class WorkspaceError extends Error {
 }
 
 /**
- * `missing-sandbox`: bubblewrap is not installed. `unavailable`: a retry may succeed. `gone`: it was removed meanwhile.
+ * `missing-sandbox`: bubblewrap is not installed. `missing-program`: the sandbox does not have it. `unavailable`: a retry
+ * may succeed. `gone`: it was removed meanwhile.
  */
-export type WorkspaceFault = 'missing-sandbox' | 'unavailable' | 'gone' | 'unknown-process'
+export type WorkspaceFault = 'missing-sandbox' | 'missing-program' | 'unavailable' | 'gone' | 'unknown-process'

@@ -42,9 +42,19 @@ export function newSupervisorConnector(
         paths,
         config,
         program,
-        bubblewrap: { ...sandboxParts(program), ...defined({ cgroup }) },
+        bubblewrap: {
+          ...sandboxParts(program),
+          ...defined({ cgroup, packages: await packagesFolder(conversationId) }),
+        },
       })
     })
+  }
+
+  /** Created while it is empty, so that packages that are added later appear in sandboxes that already run. */
+  async function packagesFolder(conversationId: ConversationId): Promise<string | undefined> {
+    const folder = await options.packagesOf?.(conversationId)
+    if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    return folder
   }
 
   /** What the sandbox needs besides the workspace itself. */

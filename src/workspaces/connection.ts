@@ -25,6 +25,7 @@ type PendingQuestion = {
 const TIMEOUT_MS: Record<SupervisorQuestion['type'], number> = {
   hello: 15_000,
   start: 30_000,
+  'start-program': 30_000,
   processes: 30_000,
   process: 30_000,
   'find-by-key': 30_000,
@@ -125,7 +126,7 @@ export async function connect(path: string): Promise<SupervisorConnection> {
   }
 }
 
-const FAULTS: ReadonlySet<string> = new Set<SupervisorFault>(['unknown-process', 'unavailable'])
+const FAULTS: ReadonlySet<string> = new Set<SupervisorFault>(['unknown-process', 'missing-program', 'unavailable'])
 
 function toWorkspaceError(fault: string, message: unknown): WorkspaceError {
   const known = FAULTS.has(fault) ? (fault as SupervisorFault) : 'unavailable'

@@ -29,7 +29,14 @@ type LaunchOptions = {
   program: SupervisorProgram
   config: SupervisorConfig
   /** What the sandbox needs; absent where commands run without one. */
-  bubblewrap?: { program: string; etc: string; covered: readonly string[]; egress?: string; cgroup?: Cgroup }
+  bubblewrap?: {
+    program: string
+    etc: string
+    covered: readonly string[]
+    egress?: string
+    packages?: string
+    cgroup?: Cgroup
+  }
 }
 
 /**
@@ -97,7 +104,7 @@ async function connectAndGreet({ paths }: LaunchOptions): Promise<SupervisorConn
 
 function startSandbox(
   { paths, config, program: { folder, entry } }: LaunchOptions,
-  { program, etc, covered, egress, cgroup }: NonNullable<LaunchOptions['bubblewrap']>,
+  { program, etc, covered, egress, packages, cgroup }: NonNullable<LaunchOptions['bubblewrap']>,
   socket: number,
 ): ChildProcess {
   const filter = seccompFilter(process.arch)
@@ -109,7 +116,7 @@ function startSandbox(
     etc,
     covered,
     quota: config.quota,
-    ...defined({ egress: egress || undefined, memory: cgroup?.memory }),
+    ...defined({ egress: egress || undefined, packages, memory: cgroup?.memory }),
     descriptors: {
       info: INFO_FD,
       ...defined({ seccomp: filter ? SECCOMP_FD : undefined, block: cgroup ? BLOCK_FD : undefined }),

@@ -1,11 +1,19 @@
 import type { Json } from '../core/json.ts'
-import type { CommandRequest, Containment, KillReason, OutputRange, WorkspaceQuota } from '../ports/workspaces.ts'
+import type {
+  CommandRequest,
+  Containment,
+  KillReason,
+  OutputRange,
+  OutputStream,
+  ProgramRequest,
+  WorkspaceQuota,
+} from '../ports/workspaces.ts'
 import type { FileRequest } from './file-protocol.ts'
 
 /** The supervisor's start parameter. It is visible inside the sandbox, so it holds no secret. */
 export type SupervisorConfig = {
   /** Grows with the walls of the sandbox: an idle supervisor of an earlier version is replaced. */
-  version: 2
+  version: 3
   containment: Containment
   /** Paths as the supervisor sees them. */
   folder: string
@@ -30,6 +38,7 @@ export type QuestionEnvelope = { id: number; ask: SupervisorQuestion }
 export type SupervisorQuestion =
   | { type: 'hello' }
   | { type: 'start'; wish: CommandRequest }
+  | { type: 'start-program'; wish: ProgramRequest }
   | { type: 'processes' }
   | { type: 'process'; processId: string }
   | { type: 'find-by-key'; key: string }
@@ -37,7 +46,7 @@ export type SupervisorQuestion =
   | { type: 'wait'; processId: string }
   /** Cancels an open question: its answer is not sent. */
   | { type: 'forget'; question: number }
-  | { type: 'output'; processId: string; range: OutputRange }
+  | { type: 'output'; processId: string; range: OutputRange; stream?: OutputStream }
   | { type: 'write'; processId: string; text: string; end: boolean }
   | { type: 'detach'; processId: string }
   | { type: 'kill'; processId: string; why: KillReason }
@@ -54,6 +63,6 @@ export type SupervisorQuestion =
 
 export type AnswerEnvelope = { id: number; answer: Json } | { id: number; fault: SupervisorFault; message: string }
 
-export type SupervisorFault = 'unknown-process' | 'unavailable'
+export type SupervisorFault = 'unknown-process' | 'missing-program' | 'unavailable'
 
 export type SupervisorHello = { orders: SupervisorConfig; startedAt: number }

@@ -19,7 +19,7 @@ export function newSupervisorConfig(
   const isInside = containment === 'bubblewrap'
   const hasEgress = isInside && sandbox.egress.length > 0
   return {
-    version: 2,
+    version: 3,
     containment,
     quota,
     sleepAfterMs,

@@ -19,6 +19,7 @@ export function newWorkspace(conversationId: ConversationId, ask: AskSupervisor)
   return {
     conversationId,
     start: (request) => state({ type: 'start', wish: request }),
+    startProgram: (request) => state({ type: 'start-program', wish: request }),
     processes: async () => parseProcesses(await ask({ type: 'processes' })),
     process: (processId) => findState({ type: 'process', processId }),
     findByKey: (key) => findState({ type: 'find-by-key', key }),
@@ -30,8 +31,8 @@ export function newWorkspace(conversationId: ConversationId, ask: AskSupervisor)
         return state({ type: 'process', processId })
       }
     },
-    output: async (processId, range): Promise<ProcessOutput> =>
-      parseOutput(await ask({ type: 'output', processId, range })),
+    output: async (processId, range, stream = 'output'): Promise<ProcessOutput> =>
+      parseOutput(await ask({ type: 'output', processId, range, stream })),
     write: async (processId, { text, end = false }) => (await ask({ type: 'write', processId, text, end })) === true,
     detach: (processId) => state({ type: 'detach', processId }),
     kill: (processId, why) => state({ type: 'kill', processId, why }),

@@ -1,3 +1,4 @@
+import type { ConversationId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
 
@@ -17,6 +18,8 @@ export type WorkspacesOptions = {
   isPublicAddress?(address: string): boolean
   /** Default: the system's resolver. */
   resolve?(host: string): Promise<{ address: string }[]>
+  /** The folder with the Python packages that tools of this conversation can import; the sandbox shows it read-only. */
+  packagesOf?(conversationId: ConversationId): Promise<string | undefined>
   /** How long an idle supervisor stays awake. */
   sleepAfterMs?: number
 }

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import type { Block } from '../../src/core/block.ts'
 import { replaceText } from '../../src/core/block.ts'
 import { searchWords } from '../../src/core/passage.ts'
-import { parsePythonSource, parseTypescriptName } from '../../src/core/tool-source.ts'
+import { parsePythonSource } from '../../src/core/tool-source.ts'
+import { parseTypescriptSource } from '../../src/core/typescript-source.ts'
 import { resolveCalls } from '../../src/engine/resolve-calls.ts'
 import { type FileMessage, readMessages } from '../../src/http/letta/agent-file/messages.ts'
 import { readErrorBody, textOfPage } from '../../src/providers/classify/error-body.ts'
@@ -55,6 +56,16 @@ const PYTHON = [
   'export function ',
 ]
 
+const TYPESCRIPT = [
+  'export function f(',
+  'export function f(a: {',
+  'export function f(a: Array<',
+  'export const f = <',
+  'export function f({',
+  '/** @param ',
+  'type T = ',
+]
+
 const ENTRY_POINTS: Record<string, EntryPoint> = {
   'the source of a Python tool': {
     read: parsePythonSource,
@@ -62,9 +73,9 @@ const ENTRY_POINTS: Record<string, EntryPoint> = {
     parts: ['def ', 'list[', '"""', 'Args:\n'],
   },
   'the source of a TypeScript tool': {
-    read: parseTypescriptName,
-    beginnings: ['export '],
-    parts: ['export ', 'async '],
+    read: parseTypescriptSource,
+    beginnings: TYPESCRIPT,
+    parts: ['export ', 'async ', 'a: b, ', 'A | ', '/*', '//', '=>'],
   },
   'a shell command': { read: findDestruction, beginnings: ['', 'bash -c ', 'rm '], parts: [...SHELL, ...MORE_SHELL] },
   'a sentence to the built-in model': {

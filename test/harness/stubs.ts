@@ -9,9 +9,20 @@ import type { Workspaces } from '../../src/ports/workspaces.ts'
 import { newExpectedCallbacks } from '../../src/service/messages/expected-callbacks.ts'
 import { newTurnOwners } from '../../src/service/messages/turn-owners.ts'
 import type { ServiceContext } from '../../src/service/service-context.ts'
+import { defineTool, failure } from '../../src/tools/define-tool.ts'
 
 /** Engine dependencies that most tests do not use: no MCP server answers, and no process runs. */
-export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'endProcesses'> => ({
+export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'sources' | 'endProcesses'> => ({
+  sources: {
+    toTool: ({ name, description }) =>
+      defineTool({
+        name,
+        description,
+        inputSchema: { type: 'object' },
+        effects: 'none',
+        run: async () => failure('This test runs no sources.'),
+      }),
+  },
   mcp: {
     list: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
     call: async () => ({ status: 'error', output: 'This test has no MCP servers.' }),

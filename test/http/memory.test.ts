@@ -120,7 +120,7 @@ test('a tool is read from its source, replaced by name, attached, detached and d
   await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'weather?' }] })
   assert.ok(model.requests[0]!.tools.some(({ name }) => name === 'weather'))
   const result = model.requests[1]!.messages.at(-1)
-  assert.match(JSON.stringify(result), /stores but cannot run yet/)
+  assert.match(JSON.stringify(result), /This test runs no sources/)
 
   const [builtin] = (await client.tools.list({ name: 'memory_insert' })).getPaginatedItems()
   assert.equal(builtin?.tool_type, 'letta_memory_core')

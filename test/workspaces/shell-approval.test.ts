@@ -114,7 +114,7 @@ for (const { what, call, needsApproval } of RULES)
     const { workspaces } = openWorkspacesFixture(context)
     const all = toolRegistry(workspaceTools({ workspaces, containment, clock: realClock }))
     const agent = { tools: [tool], settings: { approvals, ...defined({ commandApproval }) } }
-    const tools = await agentTools(agent, { tools: all, stored: async () => [], mcp: stubEngineDeps().mcp })
+    const tools = await agentTools(agent, { tools: all, stored: async () => [], ...stubEngineDeps() })
     const raw = [{ callId: 'a', tool, json: JSON.stringify(input) }]
     const parts = { tools, allowed: [tool], digest: sha256, newCallId: () => 'b' }
     const calls = [1, 2, 3].map(() => resolveCalls(raw, parts)[0])

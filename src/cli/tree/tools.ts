@@ -23,7 +23,7 @@ export function addTools(program: HoldfastCommand, { cli, ends }: CommandDeps): 
     .action(async (tool, flags) => (await load()).show(tool, flags, cli))
   tools
     .command('add')
-    .description('Store the source of a tool, replacing the tool with the same name. Holdfast does not run it yet.')
+    .description('Store the source of a tool, replacing the tool with the same name.')
     .argument('<file>', 'Python source, or TypeScript if the name ends in .ts.')
     .option('--description <text>', 'What the model reads about the tool.')
     .option('--tag <tag...>', 'Tags to find it by.')

@@ -96,14 +96,11 @@ const COMMON = {
     .nullish()
     .describe('IANA time zone of the date in the system prompt.'),
   hidden: withoutEffect(z.boolean().nullish(), 'lists show all agents.'),
-  secrets: withoutEffect(
-    z.record(z.string(), z.string()).nullish(),
-    'they are stored encrypted, and no tool reads them yet.',
-  ),
-  tool_exec_environment_variables: withoutEffect(
-    z.record(z.string(), z.string()).nullish(),
-    'it is the older name of `secrets`, which no tool reads yet.',
-  ),
+  secrets: z
+    .record(z.string(), z.string())
+    .nullish()
+    .describe('Environment of tools that run from source, and keys of web search; stored encrypted.'),
+  tool_exec_environment_variables: z.record(z.string(), z.string()).nullish().describe('The older name of `secrets`.'),
   enable_sleeptime: withoutEffect(z.boolean().nullish(), 'Holdfast has no sleeptime agents.'),
   message_buffer_autoclear: withoutEffect(z.boolean().nullish(), 'agents remember earlier messages.'),
   identity_ids: refusedList('Holdfast has no identities.'),

@@ -147,9 +147,9 @@ export function newStreamView(options: ViewOptions): { take(chunk: NumberedChunk
       ({ tool_return: { tool_call_id, status } }) => status !== 'success' || !hidden.has(tool_call_id),
     )
     if (shown.length === 0) return []
-    const results = shown.map(({ name, tool_return: { tool_call_id, status, tool_return } }) => ({
+    const results = shown.map(({ name, tool_return: { tool_call_id, tool_return, ...others } }) => ({
+      ...others,
       callId: tool_call_id,
-      status,
       output: tool_return,
       tool: name || undefined,
     }))

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
-import type { StoredTool } from '../../core/stored-tool.ts'
+import { SOURCE_EFFECTS, type StoredTool } from '../../core/stored-tool.ts'
 import { searchTools } from '../../service/tools/search-tools.ts'
 import {
   createTool,
@@ -15,13 +15,11 @@ import {
   upsertTool,
 } from '../../service/tools/tools.ts'
 import { flag, record, texts } from '../field.ts'
-import { partlyWithoutEffect, withoutEffect } from '../field-fate.ts'
+import { withoutEffect } from '../field-fate.ts'
 import { operation } from '../operation.ts'
 import { listQuery, paged } from '../paging.ts'
 import { toolPath } from './path-params.ts'
 import { toolSchema, toolSearchSchema, wireFoundTool, wireTool } from './wire/tool.ts'
-
-const NOT_RUN = 'Holdfast does not run the source of tools yet.'
 
 const FIELDS = {
   source_type: z
@@ -51,21 +49,29 @@ const FIELDS = {
     .nullish()
     .describe('Whether calls need approval, unless the agent says otherwise.'),
   enable_parallel_execution: z.boolean().nullish().describe('Whether calls of one step can run at the same time.'),
-  pip_requirements: withoutEffect(z.array(record).nullish(), NOT_RUN),
-  npm_requirements: withoutEffect(z.array(record).nullish(), NOT_RUN),
+  pip_requirements: z
+    .array(record)
+    .nullish()
+    .describe(
+      'Python packages that the source imports, `[{name, version}]`. A call names those that are not installed.',
+    ),
+  npm_requirements: z
+    .array(record)
+    .nullish()
+    .describe('npm packages that the source imports. None can be installed yet: calls of the tool say so.'),
+  effects: z
+    .enum(SOURCE_EFFECTS)
+    .nullish()
+    .describe('What a second execution would mean after a crash. Default: `once`. A field of Holdfast.'),
   metadata_: record.nullish().describe('Data of the application, stored as it is sent.'),
 }
 
 const source = z.string().min(1)
-const SOURCE = 'Source of the tool. Holdfast stores it, reads name and arguments from it, and does not run it yet.'
-const ASKS = {
-  text: SOURCE,
-  why: `${NOT_RUN} Models see the tool, and its calls say so.`,
-  asks: (value: unknown) => Boolean(value),
-}
+const SOURCE =
+  'Source of the tool. Name and arguments are read from it where no schema is given. Calls run in the sandbox.'
 
-const newToolBody = z.object({ source_code: partlyWithoutEffect(source, ASKS), ...FIELDS })
-const toolChangeBody = z.object({ source_code: partlyWithoutEffect(source.nullish(), ASKS), ...FIELDS })
+const newToolBody = z.object({ source_code: source.describe(SOURCE), ...FIELDS })
+const toolChangeBody = z.object({ source_code: source.nullish().describe(SOURCE), ...FIELDS })
 
 const toolListQuery = listQuery().extend({
   name: z.string().optional().describe('Exact name.'),
@@ -217,6 +223,7 @@ function toolFrom(body: z.output<typeof toolChangeBody>): ToolChange {
     returnCharLimit: body.return_char_limit,
     needsApproval: body.default_requires_approval,
     parallel: body.enable_parallel_execution,
+    effects: body.effects,
     wire: Object.keys(wire).length > 0 ? wire : undefined,
   })
 }

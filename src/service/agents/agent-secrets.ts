@@ -23,9 +23,17 @@ export async function findSecret(
   [organizationId, agentId, name]: [OrganizationId, AgentId, string],
   { store, box }: SecretSource,
 ): Promise<string | undefined> {
+  return (await findSecrets([organizationId, agentId], { store, box }))[name]
+}
+
+/** All of them; none if they cannot be opened with the keys of this home. */
+export async function findSecrets(
+  [organizationId, agentId]: [OrganizationId, AgentId],
+  { store, box }: SecretSource,
+): Promise<Secrets> {
   const agent = await store.agents.get(organizationId, agentId)
   const text = agent?.sealedSecrets && box.open(agent.sealedSecrets, agentId)
-  return text ? (JSON.parse(text) as Secrets)[name] : undefined
+  return text ? (JSON.parse(text) as Secrets) : {}
 }
 
 /** With values for callers that may act as the agent; a key with scope `read` gets the names only. */

@@ -1,8 +1,10 @@
 import type { Agent } from '../../core/agent.ts'
+import { defined } from '../../core/defined.ts'
 import type { AgentId, ConversationId } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
+import type { ToolOutcome } from '../../core/tool-call.ts'
 import { STALE_WRITE_OUTPUT } from '../../core/tool-write.ts'
 import { agentTools, toCallableTool } from '../../engine/agent-tools.ts'
 import { executeCall } from '../../engine/execute-call.ts'
@@ -19,7 +21,7 @@ export type RunToolRequest = {
   isRepeat: boolean
 }
 
-export type RunToolResult = { status: 'success' | 'error'; output: string }
+export type RunToolResult = Pick<ToolOutcome, 'stdout' | 'stderr'> & { status: 'success' | 'error'; output: string }
 
 /**
  * Runs a tool of an agent for a user, as the agent would. A call that would wait for approval in a turn runs for callers
@@ -31,10 +33,10 @@ export async function runAgentTool(
   request: RunToolRequest & { context: ServiceContext },
 ): Promise<RunToolResult> {
   const { context } = request
-  const { store, tools, mcp } = context.deps
+  const { store, tools, mcp, sources } = context.deps
   if (!agent.tools.includes(name)) throw new Problem('not-found', `Agent ${agent.name} has no tool named ${name}.`)
   const stored = (names: string[]) => store.tools.named(context.organizationId, names)
-  const tool = (await agentTools(agent, { tools, mcp, stored })).find(name)
+  const tool = (await agentTools(agent, { tools, mcp, sources, stored })).find(name)
   if (!tool) throw new Problem('not-found', `Tool ${name} of agent ${agent.name} no longer exists.`)
   const conversation = await store.conversations.defaultOf(context.organizationId, agent.id)
   if (!conversation) throw new Problem('not-found', `There is no agent "${agent.id}".`)
@@ -46,9 +48,9 @@ export function runStoredTool(
   stored: StoredTool,
   request: RunToolRequest & { context: ServiceContext },
 ): Promise<RunToolResult> {
-  const { mcp, randomness } = request.context.deps
+  const { mcp, sources, randomness } = request.context.deps
   const placeholder = { agentId: `agent-${randomness.uuid()}`, conversationId: `conv-${randomness.uuid()}` } as const
-  return invoke(toCallableTool(stored, mcp), { ...request, ...placeholder })
+  return invoke(toCallableTool(stored, { mcp, sources }), { ...request, ...placeholder })
 }
 
 type ToolInvocation = RunToolRequest & { context: ServiceContext; agentId: AgentId; conversationId: ConversationId }
@@ -64,7 +66,7 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
   const fault = tools.inputFault(tool, input)
   if (fault !== undefined) return { status: 'error', output: `Invalid arguments for ${tool.name}: ${fault}` }
   requireMayRun(tool, input, context)
-  const { needsApproval, effects, parallel, name } = tool
+  const { needsApproval, effects, parallel, name, sourceHash } = tool
   const { outcome, writes } = await executeCall(
     {
       callId: `call-${randomness.uuid()}`,
@@ -74,6 +76,7 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
       needsApproval,
       effects,
       parallel,
+      ...defined({ sourceHash }),
     },
     {
       answerId: `message-${randomness.uuid()}`,
@@ -96,7 +99,8 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
       'stale'
   )
     return { status: 'error', output: STALE_WRITE_OUTPUT }
-  return { status: outcome.status === 'success' ? 'success' : 'error', output: outcome.output }
+  const { status, output, stdout, stderr } = outcome
+  return { status: status === 'success' ? 'success' : 'error', output, ...defined({ stdout, stderr }) }
 }
 
 function requireMayRun(tool: Tool, input: JsonObject, context: ServiceContext): void {

@@ -4,8 +4,9 @@ import { parseId, type ToolId, uuidFrom } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { checkSchema, SchemaFault } from '../../core/json-schema/schema-document.ts'
 import { Problem } from '../../core/problem.ts'
-import type { StoredTool } from '../../core/stored-tool.ts'
-import { parsePythonSource, parseTypescriptName } from '../../core/tool-source.ts'
+import type { SourceEffects, StoredTool } from '../../core/stored-tool.ts'
+import { parsePythonSource } from '../../core/tool-source.ts'
+import { parseTypescriptSource } from '../../core/typescript-source.ts'
 import { mayBeStored } from '../../engine/agent-tools.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { requireApproveRight } from '../approvals/approver.ts'
@@ -21,6 +22,7 @@ export type NewTool = {
   returnCharLimit?: number
   needsApproval?: boolean
   parallel?: boolean
+  effects?: SourceEffects
   wire?: JsonObject
 }
 
@@ -188,7 +190,7 @@ export function toStoredTool(input: NewTool, context: ServiceContext): StoredToo
     sourceType: input.sourceType ?? 'python',
     sourceCode: input.sourceCode,
     jsonSchema: { ...input.jsonSchema, name, description, parameters },
-    ...defined({ argsSchema: input.argsSchema }),
+    ...defined({ argsSchema: input.argsSchema, effects: input.effects }),
     tags: input.tags ?? [],
     returnCharLimit: input.returnCharLimit ?? RETURN_LIMIT,
     needsApproval: input.needsApproval ?? false,
@@ -209,18 +211,19 @@ function describeTool({
   argsSchema,
   description,
 }: NewTool): ToolDescription {
-  const source = sourceType === 'python' ? parsePythonSource(sourceCode) : undefined
-  const fromSource = source?.type === 'read' ? source : undefined
-  const named = sourceType === 'typescript' ? parseTypescriptName(sourceCode) : fromSource?.name
   const stated = typeof jsonSchema?.name === 'string' ? jsonSchema.name : undefined
+  const parse = sourceType === 'typescript' ? parseTypescriptSource : parsePythonSource
+  const source = parse(sourceCode, stated)
+  const fromSource = source.type === 'read' ? source : undefined
+  const named = fromSource?.name
   if (stated && named && stated !== named)
     throw new Problem(
       'invalid',
-      `The schema names the tool "${stated}", but the last function of the source is "${named}".`,
+      `The schema names the tool "${stated}", but the source defines "${named}" and no function of that name.`,
     )
   const name = stated ?? named
   if (!name) {
-    const reason = source?.type === 'unreadable' ? source.reason : 'no exported function was found'
+    const reason = source.type === 'unreadable' ? source.reason : 'it names none'
     throw new Problem('invalid', `The name of the tool cannot be read from its source: ${reason}. Give a json_schema.`)
   }
   if (!/^[A-Za-z_][\w-]{0,63}$/.test(name))

@@ -122,6 +122,7 @@ async function requireProcess(workspace: Workspace, processId: string): Promise<
 
 const KIND_OF_FAULT: Record<WorkspaceFault, ProblemKind> = {
   'missing-sandbox': 'unavailable',
+  'missing-program': 'unavailable',
   unavailable: 'unavailable',
   gone: 'not-found',
   'unknown-process': 'not-found',

@@ -9,6 +9,7 @@ export const SANDBOX_PATHS = {
   node: '/holdfast/node',
   supervisor: '/holdfast/supervisor',
   egress: '/holdfast/egress',
+  packages: '/holdfast/packages',
   memoryUse: '/holdfast/memory-use',
   memoryFull: '/holdfast/memory-full',
 } as const
@@ -23,6 +24,8 @@ type BwrapOptions = {
   etc: string
   /** The folder with the proxies' sockets, where egress is enabled. */
   egress?: string
+  /** The folder with the Python packages of tools. */
+  packages?: string
   /** Files of the kernel about the memory of the sandbox. */
   memory?: { use: string; full: string }
   /** Folders inside that would show files of the server. */
@@ -155,6 +158,7 @@ export function bwrapArguments(options: BwrapOptions): string[] {
     options.supervisor,
     SANDBOX_PATHS.supervisor,
     ...(options.egress ? ['--ro-bind', options.egress, SANDBOX_PATHS.egress] : []),
+    ...(options.packages ? ['--ro-bind', options.packages, SANDBOX_PATHS.packages] : []),
     ...(options.memory ? bindMemoryFiles(options.memory) : []),
     ...options.covered.flatMap((path) => coverFolder(path)),
     '--bind',

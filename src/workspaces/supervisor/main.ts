@@ -31,7 +31,15 @@ const spool = newSpool(config.spool)
 const pipes = newPipes(config.spool)
 const terminal = newTerminal(config.spool, { cwd: config.folder, environment: config.environment })
 const tags = newTags()
-const processes = newProcesses({ spool, pipes, terminal, tags, onStart: () => limits.watch(), memoryKills })
+const processes = newProcesses({
+  spool,
+  pipes,
+  terminal,
+  tags,
+  onStart: () => limits.watch(),
+  onProgramEnd: (processId) => void killer.end(new Set([processId])),
+  memoryKills,
+})
 const owners = newProcessOwners({
   isSandboxed,
   roots: () => processes.roots(),

@@ -4,7 +4,14 @@ import { closeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { defined } from '../../core/defined.ts'
-import type { CommandRequest, KillReason, LimitName, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
+import type {
+  CommandRequest,
+  KillReason,
+  LimitName,
+  ProcessEnding,
+  ProcessState,
+  ProgramRequest,
+} from '../../ports/workspaces.ts'
 import { pause } from './kill.ts'
 import { collectOutput, type OutputCollector } from './output.ts'
 import type { Pipes } from './pipes.ts'
@@ -21,6 +28,8 @@ export type ProcessEntry = {
   dropped: number
   child?: ChildProcess
   collector?: OutputCollector
+  /** Of a program: its standard error. */
+  errors?: OutputCollector
   input?: Socket
   /** Set before the supervisor ends the process, so that its exit is reported with the reason. */
   plannedEnding?: { type: 'killed'; why: KillReason } | { type: 'over-limit'; limit: LimitName }
@@ -42,6 +51,8 @@ type ProcessesDeps = {
   terminal: Terminal
   tags: Tags
   onStart(): void
+  /** What it started may still run. */
+  onProgramEnd(processId: string): void
   /** How often the kernel has ended a process of this workspace because its memory was full. */
   memoryKills(): number
 }
@@ -70,7 +81,14 @@ export function newProcesses(options: ProcessesDeps) {
     return entry
   }
 
-  async function start(request: CommandRequest): Promise<ProcessState> {
+  type StartRequest = Omit<CommandRequest, 'background'> & { background: boolean; program?: ProgramRequest }
+
+  const startProgram = (program: ProgramRequest): Promise<ProcessState> => {
+    const { key, runId, title } = program
+    return start({ key, runId, command: title, background: true, program })
+  }
+
+  async function start(request: StartRequest): Promise<ProcessState> {
     const known = byKey.get(request.key)
     if (known) {
       await known.launched
@@ -91,44 +109,48 @@ export function newProcesses(options: ProcessesDeps) {
     const ended = Promise.withResolvers<void>()
     const entry: ProcessEntry = { start: started, outputBytes: 0, dropped: 0, ended, launched: ended.promise }
     remember(entry)
-    entry.launched = launch(entry)
+    entry.launched = launch(entry, request.program)
     await entry.launched
     options.onStart()
     return stateOf(entry)
   }
 
-  async function launch(entry: ProcessEntry): Promise<void> {
+  async function launch(entry: ProcessEntry, program?: ProgramRequest): Promise<void> {
     const { processId, background, command } = entry.start
     const stateFile = background ? undefined : spool.stateFile(processId)
     const open: number[] = []
     try {
       const output = await pipes.forOutput()
       open.push(output.theirs)
-      entry.collector = collectOutput(output.ours, spool.outputFile(processId))
+      entry.collector = collectOutput(output.ours, spool.streamFile(processId, 'output'))
+      const errors = program ? await pipes.forOutput() : undefined
+      if (errors) {
+        open.push(errors.theirs)
+        entry.errors = collectOutput(errors.ours, spool.streamFile(processId, 'errors'))
+      }
       const input = background ? await pipes.forInput() : undefined
       if (input) {
         open.push(input.theirs)
         entry.input = input.ours.on('error', () => void entry.input?.destroy())
       }
       const stdin = input?.theirs ?? ('ignore' as const)
-      const child = spawnCommand(
-        terminal.invocation(command, {
-          scriptFile: spool.scriptFile(processId),
-          tag: tags.assign(processId),
-          ...defined({ stateFile: stateFile || undefined }),
-        }),
-        processId,
-        [stdin, output.theirs],
-      )
+      const tag = tags.assign(processId)
+      const scriptFile = spool.scriptFile(processId)
+      const invocation = program
+        ? terminal.programInvocation(program, { tag, resultFile: spool.streamFile(processId, 'result') })
+        : terminal.invocation(command, { scriptFile, tag, ...defined({ stateFile: stateFile || undefined }) })
+      const child = spawnCommand(invocation, processId, [stdin, output.theirs, errors?.theirs ?? output.theirs])
       entry.child = child
       if (child.pid === undefined) throw await spawnError(child)
       roots.set(child.pid, processId)
       entry.killsBefore = options.memoryKills()
       lowerPriority(child.pid)
+      if (program) entry.input?.end(program.input)
       child.once('exit', (code, signal) => {
         roots.delete(child.pid!)
         const ending = endingOf(entry, code, signal)
         void settle(entry, isMemoryKill(entry, ending) ? OVER_MEMORY : ending, stateFile)
+        if (program) options.onProgramEnd(processId)
       })
     } catch (fault) {
       entry.outputBytes = spool.appendOutput(
@@ -136,6 +158,7 @@ export function newProcesses(options: ProcessesDeps) {
         `The command could not be started: ${(fault as Error).message}\n`,
       )
       entry.collector?.stop()
+      entry.errors?.stop()
       delete entry.collector
       await settle(entry, { type: 'exited', code: 126 })
     } finally {
@@ -151,8 +174,8 @@ export function newProcesses(options: ProcessesDeps) {
   }
 
   async function settle(entry: ProcessEntry, ending: ProcessEnding, stateFile?: string): Promise<void> {
-    const { collector, start } = entry
-    if (collector) await Promise.race([collector.ended, pause(DRAIN_MS)])
+    const { collector, errors, start } = entry
+    if (collector) await Promise.race([Promise.all([collector.ended, errors?.ended]), pause(DRAIN_MS)])
     entry.input?.destroy()
     entry.end = { endedAt: Date.now(), ending, dropped: collector?.dropped ?? 0 }
     try {
@@ -173,12 +196,14 @@ export function newProcesses(options: ProcessesDeps) {
       entries.delete(entry.start.processId)
       byKey.delete(entry.start.key)
       entry.collector?.stop()
+      entry.errors?.stop()
       spool.remove(entry.start.processId)
     }
   }
 
   return {
     start,
+    startProgram,
     roots: () => roots,
     running: (): ProcessEntry[] => [...entries.values()].filter((entry) => !entry.end),
     all: (): ProcessEntry[] => [...entries.values()],
@@ -228,12 +253,12 @@ function endingOf({ plannedEnding }: ProcessEntry, code: number | null, signal: 
 function spawnCommand(
   { file, parameters, cwd, environment }: Invocation,
   processId: string,
-  [stdin, outputPipe]: ['ignore' | number, number],
+  [stdin, outputPipe, errorPipe]: ['ignore' | number, number, number],
 ): ChildProcess {
   return spawn(file, parameters, {
     cwd,
     env: { ...environment, [MARK]: processId },
-    stdio: [stdin, outputPipe, outputPipe],
+    stdio: [stdin, outputPipe, errorPipe],
     // A separate session: signals to its group reach no other process.
     detached: true,
   })

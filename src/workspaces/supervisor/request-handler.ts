@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import type { KillReason, ProcessState } from '../../ports/workspaces.ts'
 import type { SupervisorConfig, SupervisorFault, SupervisorHello, SupervisorQuestion } from '../protocol.ts'
@@ -8,7 +9,7 @@ import { listeningPorts } from './listening-ports.ts'
 import { readOutput } from './output.ts'
 import type { ProcessOwners } from './process-owners.ts'
 import { type ProcessEntry, type Processes, stateOf } from './processes.ts'
-import type { Spool } from './spool.ts'
+import { type Spool, sizeOf } from './spool.ts'
 
 export class SupervisorError extends Error {
   readonly fault: SupervisorFault
@@ -76,6 +77,11 @@ export function newRequestHandler({
         return { orders: config, startedAt } satisfies SupervisorHello
       case 'start':
         return processes.start(question.wish)
+      case 'start-program': {
+        const { file } = question.wish
+        if (!existsSync(file)) throw new SupervisorError('missing-program', `There is no ${file} here.`)
+        return processes.startProgram(question.wish)
+      }
       case 'processes':
         return processes.all().map(stateOf)
       case 'process':
@@ -89,9 +95,12 @@ export function newRequestHandler({
       }
       case 'output': {
         const entry = requireProcess(question.processId)
+        const { stream = 'output' } = question
+        const file = spool.streamFile(question.processId, stream)
+        if (stream !== 'output') return readOutput(file, question.range, { total: sizeOf(file), dropped: 0 })
         const total = entry.collector?.written ?? entry.outputBytes
         const dropped = entry.collector?.dropped ?? entry.dropped
-        return readOutput(spool.outputFile(question.processId), question.range, { total, dropped })
+        return readOutput(file, question.range, { total, dropped })
       }
       case 'write':
         return processes.write(requireProcess(question.processId), question)

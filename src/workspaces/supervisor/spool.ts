@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, opendirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { defined } from '../../core/defined.ts'
-import type { ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
+import type { OutputStream, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { ensureFolder, retryAfterRemoving } from './ensure-folder.ts'
 import { SPOOL_BYTES } from './output.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
@@ -68,7 +68,7 @@ export function newSpool(folder: string) {
     },
     stateFile: (processId: string): string => join(folderOf(processId), 'state'),
     scriptFile: (processId: string): string => join(folderOf(processId), 'script'),
-    outputFile: (processId: string): string => join(folderOf(processId), 'output'),
+    streamFile: (processId: string, stream: OutputStream): string => join(folderOf(processId), stream),
     /** Whether an entry is the supervisor's, and not larger than the supervisor makes it. */
     isOwn({ path, bytes }: { path: string; bytes: number }, isKnown: (processId: string) => boolean): boolean {
       const below = relative(folder, path)
@@ -103,7 +103,8 @@ const OWN_ENTRIES: readonly { name: RegExp; maxBytes: number }[] = [
     name: /^processes\/process-[0-9a-f]{8}(\/(beginning|end)\.json(\.new)?|\/state(\.names)?|\/script)?$/,
     maxBytes: 4 * 1024 * 1024,
   },
-  { name: /^processes\/process-[0-9a-f]{8}\/output$/, maxBytes: SPOOL_BYTES },
+  { name: /^processes\/process-[0-9a-f]{8}\/(output|errors)$/, maxBytes: SPOOL_BYTES },
+  { name: /^processes\/process-[0-9a-f]{8}\/result(\.new)?$/, maxBytes: 8 * 1024 * 1024 },
 ]
 /** The longest command with its JSON escapes. */
 const MAX_JSON_BYTES = 2 * 1024 * 1024
@@ -162,6 +163,6 @@ export function readJson<T>(file: string): T | undefined {
   }
 }
 
-function sizeOf(file: string): number {
+export function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }

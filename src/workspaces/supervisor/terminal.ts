@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, constants, existsSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { ProgramRequest } from '../../ports/workspaces.ts'
 import { readPlain, writePlain } from './plain-files.ts'
 import { readJson, writeJsonAtomic, writeTextAtomic } from './spool.ts'
 
@@ -34,6 +35,8 @@ unset BASH_ENV HOLDFAST_SCRIPT HOLDFAST_STATE HOLDFAST_TAG
 const SH_SCRIPT = `holdfast_state=$HOLDFAST_STATE; unset HOLDFAST_STATE
 [ -z "$holdfast_state" ] || trap '{ printf "%s\\0" "$PWD"; env -0; } > "$holdfast_state" 2>/dev/null' EXIT
 eval "$1"`
+
+const PROGRAM_SCRIPT = 'ulimit -q "$0" 2>/dev/null; exec "$@"'
 
 /** Working directory and exported variables of foreground commands, as left by the last one to end. */
 export function newTerminal(spool: string, first: TerminalState, bash = findBash()) {
@@ -80,6 +83,16 @@ export function newTerminal(spool: string, first: TerminalState, bash = findBash
         cwd,
         environment: { ...environment, ...setUp },
       }
+    },
+    /** How to run a program: in the first folder and environment, of which no command changes anything. */
+    programInvocation(
+      { file: program, parameters }: Pick<ProgramRequest, 'file' | 'parameters'>,
+      { tag, resultFile }: { tag: number; resultFile: string },
+    ): Invocation {
+      const cwd = nearestFolder(first.cwd, first.cwd)
+      const environment = { ...first.environment, PWD: cwd, HOLDFAST_RESULT: resultFile }
+      if (!bash) return { file: program, parameters, cwd, environment }
+      return { file: bash, parameters: ['-c', PROGRAM_SCRIPT, String(tag), program, ...parameters], cwd, environment }
     },
     /** Adopts the state a foreground command left; invalid state is ignored. */
     adopt(stateFile: string): void {

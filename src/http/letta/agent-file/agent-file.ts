@@ -4,6 +4,7 @@ import { defined } from '../../../core/defined.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { ineffectiveSettings, windowLimitOf } from '../../../core/model-settings.ts'
 import { Problem } from '../../../core/problem.ts'
+import { SOURCE_EFFECTS } from '../../../core/stored-tool.ts'
 import type { AgentImport } from '../../../service/agents/agent-file.ts'
 import type { NewBlock } from '../../../service/memory/blocks.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
@@ -78,6 +79,9 @@ const fileTool = z.looseObject({
   return_char_limit: z.int().min(1).nullish(),
   default_requires_approval: z.boolean().nullish(),
   enable_parallel_execution: z.boolean().nullish(),
+  pip_requirements: z.array(record).nullish(),
+  npm_requirements: z.array(record).nullish(),
+  effects: z.enum(SOURCE_EFFECTS).nullish().catch(null),
 })
 
 /** Ids in a file are local to it. Unknown fields are kept here to be named. */
@@ -243,10 +247,20 @@ function sourceOf(tool: FileTool): NewTool {
       description: tool.description || undefined,
       tags: tool.tags ?? undefined,
       returnCharLimit: tool.return_char_limit || undefined,
+      effects: tool.effects ?? undefined,
+      wire: requirementsOf(tool),
     }),
     needsApproval: tool.default_requires_approval ?? false,
     parallel: tool.enable_parallel_execution ?? false,
   }
+}
+
+function requirementsOf({ pip_requirements: pip, npm_requirements: npm }: FileTool): JsonObject | undefined {
+  if (!pip?.length && !npm?.length) return undefined
+  return defined({
+    pip_requirements: pip?.length ? (pip as JsonObject[]) : undefined,
+    npm_requirements: npm?.length ? (npm as JsonObject[]) : undefined,
+  })
 }
 
 /** Messages outside the context come before those in it; the system prompt is not imported but recompiled. */

@@ -266,11 +266,11 @@ const encodeCall = ({ callId, tool, input }: ToolCall) => ({
   type: 'function',
 })
 
-const encodeOutcome = ({ callId, status, output, images }: ToolOutcome) => ({
+const encodeOutcome = ({ callId, status, output, images, stdout, stderr }: ToolOutcome) => ({
   tool_call_id: callId,
   status: status === 'success' ? 'success' : 'error',
-  stdout: null,
-  stderr: null,
+  stdout: stdout ? [stdout] : null,
+  stderr: stderr ? [stderr] : null,
   func_response: images ? [{ type: 'text' as const, text: output }, ...images].map(encodeInputPart) : output,
 })
 

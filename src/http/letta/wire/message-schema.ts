@@ -49,6 +49,11 @@ const toolCallSchema = z.lazy(() =>
 const toolStatus = z.enum(['success', 'error'])
 const toolOutput = contentSchema.describe('Result as text, or as a list of parts when it has images.')
 
+const printed = z
+  .array(z.string())
+  .nullable()
+  .describe('What a tool printed that runs from its source; null for others.')
+
 const toolReturnSchema = z.lazy(() =>
   z
     .object({
@@ -56,8 +61,8 @@ const toolReturnSchema = z.lazy(() =>
       tool_return: toolOutput,
       status: toolStatus,
       tool_call_id: z.string().describe('Id of the call this is the result of.'),
-      stdout: alwaysNull,
-      stderr: alwaysNull,
+      stdout: printed,
+      stderr: printed,
     })
     .meta({ id: 'ToolReturn', description: 'The result of one tool call.' }),
 )
@@ -171,8 +176,8 @@ export const toolReturnMessageSchema = z.lazy(() =>
       tool_return: z.string().describe('Text of the first of `tool_returns`.'),
       status: toolStatus.describe('Status of the first of `tool_returns`.'),
       tool_call_id: z.string().describe('Call id of the first of `tool_returns`.'),
-      stdout: alwaysNull,
-      stderr: alwaysNull,
+      stdout: printed,
+      stderr: printed,
       tool_returns: z.array(toolReturnSchema).describe('Results of all calls of the step, in the order of the calls.'),
     })
     .meta({ id: 'ToolReturnMessage', description: 'Results of the tool calls of one step.' }),

@@ -226,7 +226,9 @@ export function callPieceSlice(
   return { ...commonFields(id, origin, sliceOtid(id, place.slice)), message_type: 'tool_call_message', ...calls }
 }
 
-type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images'> & { tool: string | undefined }
+type WireResult = Pick<ToolOutcome, 'callId' | 'status' | 'output' | 'images' | 'stdout' | 'stderr'> & {
+  tool: string | undefined
+}
 
 /** The success of a call that is shown as an assistant message says nothing; its failure does. */
 const resultsOf = ({ outcomes }: ToolBody, known: KnownCalls): WireResult[] =>
@@ -246,8 +248,7 @@ export function returnSlice(id: MessageId, results: WireResult[], origin: Origin
     tool_return: first.output,
     status: wireStatus(first),
     tool_call_id: first.callId,
-    stdout: null,
-    stderr: null,
+    ...printed(first),
     tool_returns: results.map(wireReturn),
   }
 }
@@ -257,8 +258,12 @@ const wireReturn = (result: WireResult): WireReturn => ({
   tool_return: wireOutput(result.output, result.images),
   status: wireStatus(result),
   tool_call_id: result.callId,
-  stdout: null,
-  stderr: null,
+  ...printed(result),
+})
+
+const printed = ({ stdout, stderr }: Pick<ToolOutcome, 'stdout' | 'stderr'>) => ({
+  stdout: stdout ? [stdout] : null,
+  stderr: stderr ? [stderr] : null,
 })
 
 const wireStatus = ({ status }: WireResult) => (status === 'success' ? 'success' : 'error')

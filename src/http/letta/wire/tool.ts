@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { StoredTool } from '../../../core/stored-tool.ts'
+import { SOURCE_EFFECTS, type StoredTool } from '../../../core/stored-tool.ts'
 import { alwaysNull } from './constant-field.ts'
 import { storedJson, storedObject } from './stored-json.ts'
 
@@ -20,6 +20,10 @@ export const toolSchema = z.lazy(() =>
       enable_parallel_execution: z.boolean().describe('Whether calls of one step can run at the same time.'),
       pip_requirements: storedJson.describe('Python packages as they were sent; null when none were.'),
       npm_requirements: storedJson.describe('npm packages as they were sent; null when none were.'),
+      effects: z
+        .enum(SOURCE_EFFECTS)
+        .nullable()
+        .describe('What a second execution of the source would mean; null for tools without one.'),
       metadata_: storedJson.describe('Data of the application, or the MCP server a tool comes from.'),
       project_id: alwaysNull,
       created_by_id: alwaysNull,
@@ -45,6 +49,7 @@ export const wireTool = (tool: StoredTool): WireTool => ({
   enable_parallel_execution: tool.parallel,
   pip_requirements: tool.wire.pip_requirements ?? null,
   npm_requirements: tool.wire.npm_requirements ?? null,
+  effects: tool.sourceCode ? (tool.effects ?? 'once') : null,
   metadata_: tool.wire.metadata_ ?? {},
   project_id: null,
   created_by_id: null,

@@ -1,0 +1,3 @@
+import { testLifecycle } from './lifecycle.ts'
+
+testLifecycle('SQLite', ['Python'])
