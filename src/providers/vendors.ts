@@ -24,7 +24,13 @@ type VendorRow = Pick<Vendor, 'name' | 'label'> & Partial<Vendor>
 const COMPATIBLE: Quirks = { outputCapField: 'max_tokens' }
 
 /** Both of these accept `cache_control`; Together, Groq and GitHub Copilot do not document it, so they get none. */
-const AGGREGATOR: Quirks = { ...COMPATIBLE, reasoningField: 'reasoning', reasoningDetails: true, cacheMarks: 'claude' }
+const AGGREGATOR: Quirks = {
+  ...COMPATIBLE,
+  reasoningField: 'reasoning',
+  reasoningDetails: true,
+  reasoningParameter: 'unified',
+  cacheMarks: 'claude',
+}
 
 const ROWS: readonly VendorRow[] = [
   { name: 'openai', label: 'OpenAI', baseUrl: 'https://api.openai.com/v1' },

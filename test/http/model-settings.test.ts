@@ -142,6 +142,32 @@ test('effort and budget of reasoning reach the model in the terms of its dialect
   assert.deepEqual(fixture.faults, [])
 })
 
+test('effort and budget reach a model behind an aggregator in its one parameter for all models', async (context) => {
+  const { client, received, send, leftOut: noted } = await serveDialects(context)
+  const CASES: [model: string, settings: Body, sent: Body | undefined, leftOut: RegExp[]][] = [
+    ['anthropic/claude-sonnet-4.5', EFFORT, { effort: 'high' }, []],
+    ['anthropic/claude-sonnet-4.5', BUDGET, { max_tokens: 2000 }, []],
+    ['anthropic/claude-sonnet-4.5', { ...EFFORT, ...BUDGET }, { max_tokens: 2000 }, [/^reasoning effort: /]],
+    ['anthropic/claude-sonnet-4.5', OFF, { effort: 'none' }, []],
+    ['x-ai/grok-4', { effort: 'max' }, { effort: 'xhigh' }, [/up to xhigh/]],
+    ['openai/gpt-4o', EFFORT, undefined, [/does not reason/]],
+    ['openai/gpt-4o', OFF, undefined, []],
+    ['openai/gpt-5', {}, undefined, []],
+  ]
+  for (const [model, model_settings, sent, leftOut] of CASES) {
+    const agent = await client.agents.create({ model: `openrouter/${model}`, model_settings } as never)
+    const notes = await noted(await send(agent.id))
+    const title = `${model} ${JSON.stringify(model_settings)}: ${notes.join(', ')}`
+    assert.deepEqual(
+      pick(received(), ['reasoning', 'reasoning_effort']),
+      { reasoning: sent, reasoning_effort: undefined },
+      title,
+    )
+    assert.equal(notes.length, leftOut.length, title)
+    for (const [index, pattern] of leftOut.entries()) assert.match(notes[index]!, pattern)
+  }
+})
+
 test('the effort of older clients has the same effect, and a conversation replaces it', async (context) => {
   const { client, received, send } = await serveDialects(context)
   const agent = await client.agents.create({ model: 'chat/gpt-5', enable_reasoner: false })

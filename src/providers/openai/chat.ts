@@ -1,5 +1,6 @@
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionFunctionTool } from 'openai/resources/chat/completions'
 import { defined } from '../../core/defined.ts'
+import type { Effort } from '../../core/model-settings.ts'
 import type { RequestAdjustments } from '../../core/request-adjustments.ts'
 import { formatDemand, withDemand } from '../../core/response-format.ts'
 import type { ModelRequest } from '../../ports/model.ts'
@@ -13,7 +14,16 @@ import { openaiEmbeddings } from './embeddings.ts'
 import { openaiModels } from './model-listing.ts'
 import { markedHistory, markedPrompt, usesCacheMarks } from './prompt-cache.ts'
 import { encodeTail } from './request-tail.ts'
-import { asksForJson, effortOf, hasFixedSampling, samplingOf, schemaFormat, verbosityOf } from './sampling.ts'
+import {
+  asksForJson,
+  effortOf,
+  hasFixedSampling,
+  samplingOf,
+  schemaFormat,
+  type UnifiedReasoning,
+  unifiedReasoningOf,
+  verbosityOf,
+} from './sampling.ts'
 import { strictSchema } from './strict-schema.ts'
 
 /** OpenAI Chat Completions, the API that most servers speak. */
@@ -38,7 +48,6 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
     : chatMessages.joined(messages, form)
   const toolTexts = toolsText(tools, toolForm(request))
   const { sampling, leftOut } = samplingOf(request)
-  const reasoning = effortOf(request)
   const penalty = penaltyOf(request)
   return {
     path: quirks.path ?? '/chat/completions',
@@ -49,7 +58,7 @@ function encode(request: ModelRequest, { grant, quirks }: EncodeContext): Encode
     leftOut: [
       ...leftOut,
       ...penalty.leftOut,
-      ...reasoning.leftOut,
+      ...reasoningOf(request, quirks).leftOut,
       ...verbosityOf(request).leftOut,
       ...notStrict(request, ({ inputSchema }) => strictSchema(inputSchema) !== undefined),
     ],
@@ -82,17 +91,25 @@ function penaltyOf({ model, settings }: ModelRequest): { frequencyPenalty?: numb
   return { leftOut: [`frequency_penalty: ${model} takes only 0`] }
 }
 
-type Settings = Omit<ChatCompletionCreateParamsStreaming, 'model' | 'messages' | 'tools'>
+type Reasoning = { reasoning_effort?: Effort; reasoning?: UnifiedReasoning; leftOut: string[] }
+
+function reasoningOf(request: ModelRequest, quirks: Quirks): Reasoning {
+  if (quirks.reasoningParameter === 'unified') return unifiedReasoningOf(request)
+  const { effort, leftOut } = effortOf(request)
+  return { ...defined({ reasoning_effort: effort }), leftOut }
+}
+
+type Settings = Omit<ChatCompletionCreateParamsStreaming, 'model' | 'messages' | 'tools'> & Omit<Reasoning, 'leftOut'>
 
 function settingsOf(request: ModelRequest, quirks: Quirks): Settings {
   const { outputCap, mustCall, settings: asked } = request
-  const { effort } = effortOf(request)
+  const { leftOut: _, ...reasoning } = reasoningOf(request, quirks)
   const { verbosity } = verbosityOf(request)
   const { frequencyPenalty } = penaltyOf(request)
   const settings: Settings = { stream: true, ...defined({ verbosity, frequency_penalty: frequencyPenalty }) }
   if (quirks.streamUsage !== 'never-ask') settings.stream_options = { include_usage: true }
   if (outputCap !== undefined) settings[quirks.outputCapField ?? 'max_completion_tokens'] = outputCap
-  if (effort) settings.reasoning_effort = effort
+  Object.assign(settings, reasoning)
   if (mustCall) settings.tool_choice = 'required'
   const format = asked?.responseFormat
   if (format?.type === 'json') settings.response_format = { type: 'json_object' }

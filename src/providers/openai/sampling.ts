@@ -1,5 +1,5 @@
 import { defined } from '../../core/defined.ts'
-import type { Verbosity } from '../../core/model-settings.ts'
+import type { Effort, Verbosity } from '../../core/model-settings.ts'
 import type { JsonSchemaFormat } from '../../core/response-format.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { permitsStrict } from './strict-schema.ts'
@@ -56,6 +56,29 @@ export function effortOf({
       ...(settings?.thinkingBudget === undefined ? [] : ['thinking budget: the API takes an effort, not a budget']),
     ],
   }
+}
+
+/** OpenRouter's parameter for every model behind it: an effort or a budget. */
+export type UnifiedReasoning = { effort: Exclude<Effort, 'max'> } | { max_tokens: number }
+
+export function unifiedReasoningOf({ model, effort, settings }: ModelRequest): {
+  reasoning?: UnifiedReasoning
+  leftOut: string[]
+} {
+  const budget = settings?.thinkingBudget
+  const isOff = effort === 'none' || budget === 0
+  if (!hasReasoning(model))
+    return { leftOut: (effort || budget) && !isOff ? [`reasoning: ${model} does not reason`] : [] }
+  if (isOff) return { reasoning: { effort: 'none' }, leftOut: [] }
+  if (budget !== undefined)
+    return {
+      reasoning: { max_tokens: budget },
+      leftOut: effort ? ['reasoning effort: the API takes an effort or a budget, and the budget was sent'] : [],
+    }
+  if (effort === undefined) return { leftOut: [] }
+  return effort === 'max'
+    ? { reasoning: { effort: 'xhigh' }, leftOut: ['reasoning effort: the API takes up to xhigh'] }
+    : { reasoning: { effort }, leftOut: [] }
 }
 
 export function verbosityOf({ model, settings }: ModelRequest): { verbosity?: Verbosity; leftOut: string[] } {

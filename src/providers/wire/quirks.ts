@@ -18,6 +18,8 @@ export type Quirks = {
   reasoningWithCalls?: 'always'
   /** Signed thoughts arrive as a list of details and must be sent back unchanged. */
   reasoningDetails?: true
+  /** One parameter for the reasoning of every model: an effort or a budget. */
+  reasoningParameter?: 'unified'
   /** Requests summaries of the reasoning, which some accounts may not use. */
   reasoningSummary?: 'auto' | 'concise' | 'detailed'
   /** Passes `cache_control` of a text part through to the models of this family, which cache nothing without it. */
