@@ -13,6 +13,7 @@ import { COMMAND_LINE } from './core/people.ts'
 import { startEngine } from './engine/engine.ts'
 import type { EngineDeps } from './engine/engine-deps.ts'
 import { newHistoryCache } from './engine/history-cache.ts'
+import { newShares } from './engine/shares.ts'
 import type { UnknownWorkspacesPolicy } from './jobs/remove-orphaned-workspaces.ts'
 import { startJobs } from './jobs/start-jobs.ts'
 import { newChangeFeed } from './live/change-feed.ts'
@@ -129,8 +130,10 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     }
     return newWorkspaces({ folder, home, clock, sandbox, isPublicAddress, report, packagesOf })
   })
+  const directory = newProviderDirectory(set, { overrides, environment })
   const deps: EngineDeps = {
     store,
+    shares: newShares({ store: store.shares, clock, limits: configuration.limits, priceOf: directory.priceOf }),
     streams: newStreams({ chunks, clock, report, keptMs: settings.streamsKeptMs }),
     historyCache: newHistoryCache({ limits: settings.cache, clock, events: { overfull: warnCacheOverfull } }),
     credentials: pool,
@@ -188,7 +191,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     commits,
     changeFeed: newChangeFeed({ changes: store.changes, clock, report }),
     credentialAdmin: pool,
-    directory: newProviderDirectory(set, { overrides, environment }),
+    directory,
     secretKeys: secrets,
     embeddings,
     outbound: newOutbound({ keepBody: true }),

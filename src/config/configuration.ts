@@ -151,6 +151,20 @@ const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({
   openRequestsPerKey: values.open_requests_per_key,
   turnsPerKey: values.turns_per_key,
   turnsPerAgent: values.turns_per_agent,
+  queuedTurnsPerKey: values.queued_turns_per_key,
+  streamsPerKey: values.streams_per_key,
+  dollarsPerDayPerKey: values.dollars_per_day_per_key,
+  turnsPerOrganization: values.turns_per_organization,
+  queuedTurnsPerOrganization: values.queued_turns_per_organization,
+  requestsPerSecondPerOrganization: values.requests_per_second_per_organization,
+  openRequestsPerOrganization: values.open_requests_per_organization,
+  streamsPerOrganization: values.streams_per_organization,
+  storedMbPerOrganization: values.stored_mb_per_organization,
+  workspacesPerOrganization: values.workspaces_per_organization,
+  awakeWorkspacesPerOrganization: values.awake_workspaces_per_organization,
+  processesPerOrganization: values.processes_per_organization,
+  dollarsPerDayPerOrganization: values.dollars_per_day_per_organization,
+  tokensPerDayPerOrganization: values.tokens_per_day_per_organization,
 })
 
 const workspacesOf = (home: string, values: SectionValues<typeof WORKSPACES>): WorkspaceSettings => ({

@@ -215,6 +215,8 @@ export const SERVER = {
   }),
 }
 
+const A_TERABYTE_IN_MB = 1_048_576
+
 /** `limits` of config.yaml. */
 export const LIMITS = {
   body_bytes: setting(wholeNumber(1_024, 1_073_741_824), {
@@ -279,9 +281,68 @@ export const LIMITS = {
     description: 'Running turns per agent that keys have started; 0 for no limit',
     default: DEFAULT_LIMITS.turnsPerAgent,
   }),
+  queued_turns_per_key: setting(wholeNumber(0, 1_000_000), {
+    description: 'Turns of a key that wait to run; 0 for no limit',
+    default: DEFAULT_LIMITS.queuedTurnsPerKey,
+  }),
+  streams_per_key: setting(wholeNumber(0, 1_000_000), {
+    description: 'Open streams per key; 0 for no limit',
+    default: DEFAULT_LIMITS.streamsPerKey,
+  }),
+  dollars_per_day_per_key: setting(wholeNumber(0, 1_000_000_000), {
+    description: 'What the model requests of a key may cost in a day (UTC); 0 for no limit',
+    unit: 'US dollars',
+    default: DEFAULT_LIMITS.dollarsPerDayPerKey,
+  }),
+  turns_per_organization: setting(wholeNumber(0, 10_000), {
+    description: 'Running turns per organization in one process; one is left to others. 0 for no limit',
+    default: DEFAULT_LIMITS.turnsPerOrganization,
+  }),
+  queued_turns_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Turns of an organization that wait to run; 0 for no limit',
+    default: DEFAULT_LIMITS.queuedTurnsPerOrganization,
+  }),
+  requests_per_second_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Requests of all keys of an organization, on average; 0 for no limit',
+    default: DEFAULT_LIMITS.requestsPerSecondPerOrganization,
+  }),
+  open_requests_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Open requests and streams of all keys of an organization; 0 for no limit',
+    default: DEFAULT_LIMITS.openRequestsPerOrganization,
+  }),
+  streams_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Open streams of all keys of an organization; 0 for no limit',
+    default: DEFAULT_LIMITS.streamsPerOrganization,
+  }),
+  stored_mb_per_organization: setting(wholeNumber(0, A_TERABYTE_IN_MB), {
+    description: 'Messages, passages, blocks, tools and agents of an organization in the database; 0 for no limit',
+    unit: 'MB',
+    default: DEFAULT_LIMITS.storedMbPerOrganization,
+  }),
+  workspaces_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Workspaces of an organization; 0 for no limit',
+    default: DEFAULT_LIMITS.workspacesPerOrganization,
+  }),
+  awake_workspaces_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Workspaces of an organization that run at once; 0 for no limit',
+    default: DEFAULT_LIMITS.awakeWorkspacesPerOrganization,
+  }),
+  processes_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description:
+      'Processes that its running workspaces may have together (`workspaces.processes` each); 0 for no limit',
+    default: DEFAULT_LIMITS.processesPerOrganization,
+  }),
+  dollars_per_day_per_organization: setting(wholeNumber(0, 1_000_000_000), {
+    description: 'What the model requests of an organization may cost in a day (UTC); 0 for no limit',
+    unit: 'US dollars',
+    default: DEFAULT_LIMITS.dollarsPerDayPerOrganization,
+  }),
+  tokens_per_day_per_organization: setting(wholeNumber(0), {
+    description: 'Tokens that an organization may use in a day (UTC) of models whose price is unknown; 0 for no limit',
+    unit: 'tokens',
+    default: DEFAULT_LIMITS.tokensPerDayPerOrganization,
+  }),
 }
-
-const A_TERABYTE_IN_MB = 1_048_576
 
 /** `workspaces` of config.yaml. Below the minimum values nothing useful runs. */
 export const WORKSPACES = {

@@ -21,6 +21,9 @@ export type FailureKind =
   /** A setting of the account blocks it: another key of the same account would not help. */
   | 'policy-blocked'
   | 'model-unknown'
+  /** No request was sent: the organization may not use the model, or may not spend more today. */
+  | 'model-not-allowed'
+  | 'spending-limit'
   // The request is too large or not accepted.
   | 'context-overflow'
   /** The account may not use the long context: its window is smaller than the model's. */
@@ -176,6 +179,16 @@ export const ENDING_OF_FAILURE: Record<FailureKind, Ending> = {
     message: 'The model sent an answer that cannot be parsed.',
   },
   'invalid-request': REJECTED,
+  'model-not-allowed': {
+    stopReason: 'llm_api_error',
+    errorType: 'llm_error',
+    message: 'The organization may not use this model.',
+  },
+  'spending-limit': {
+    stopReason: 'insufficient_credits',
+    errorType: 'llm_error',
+    message: 'The spending limit of the organization or of the key does not allow this request.',
+  },
   'model-unknown': { stopReason: 'llm_api_error', errorType: 'llm_error', message: 'The model does not exist.' },
 }
 

@@ -20,6 +20,23 @@ export const DEFAULT_LIMITS = {
   openRequestsPerKey: 1_000,
   turnsPerKey: 32,
   turnsPerAgent: 32,
+  queuedTurnsPerKey: 256,
+  streamsPerKey: 500,
+  /** 0 until an operator sets one. */
+  dollarsPerDayPerKey: 0,
+  /** The limits below apply to each organization but the one the home began with, unless they are set for it. */
+  turnsPerOrganization: 32,
+  queuedTurnsPerOrganization: 1_000,
+  requestsPerSecondPerOrganization: 400,
+  openRequestsPerOrganization: 2_000,
+  streamsPerOrganization: 1_000,
+  storedMbPerOrganization: 10_240,
+  workspacesPerOrganization: 1_000,
+  awakeWorkspacesPerOrganization: 16,
+  processesPerOrganization: 2_048,
+  dollarsPerDayPerOrganization: 0,
+  /** Of models whose price is unknown. */
+  tokensPerDayPerOrganization: 0,
 }
 
 export type Limits = typeof DEFAULT_LIMITS

@@ -28,6 +28,8 @@ const SHARED_FAILURE_AXIS: Record<FailureKind, Axis> = {
   'auth-rejected': 'account',
   'policy-blocked': 'account',
   'model-unknown': 'deployment',
+  'model-not-allowed': 'deployment',
+  'spending-limit': 'deployment',
   'context-overflow': 'deployment',
   'long-context-refused': 'deployment',
   'long-context-beta-refused': 'deployment',

@@ -67,6 +67,9 @@ export const LADDER: Record<FailureKind, readonly Rung[]> = {
   'auth-rejected': ['refresh-credential', 'next-credential', 'next-target'],
   'policy-blocked': ['next-target'],
   'model-unknown': ['next-target'],
+  // Another model may be allowed, or cost less.
+  'model-not-allowed': ['next-target'],
+  'spending-limit': ['next-target'],
   'context-overflow': ['compact', 'adopt-window', 'next-target', 'leave-out'],
   'long-context-refused': ['compact', 'adopt-window', 'next-target', 'leave-out'],
   'long-context-beta-refused': ['drop-long-context-beta', 'next-target'],

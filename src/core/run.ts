@@ -3,6 +3,7 @@ import type { CompactionSettings } from './compaction.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
 import type { Json } from './json.ts'
 import type { ModelSettings } from './model-settings.ts'
+import type { KeyId } from './people.ts'
 import type { TargetHandle } from './target.ts'
 import type { ToolRule } from './tool-rules.ts'
 
@@ -135,6 +136,8 @@ export type Run = {
   /** Upper bound of the chunk numbers assigned so far. */
   chunkBound: number
   continues?: RunId
+  /** The key whose request opened it; absent for the home's own key and the command line. */
+  openedBy?: KeyId
   callback?: RunCallback
 }
 

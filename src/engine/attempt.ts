@@ -12,6 +12,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ModelNoteStore } from '../ports/credential-store.ts'
 import type { CredentialChoice, Credentials } from '../ports/credentials.ts'
 import type { ModelFacts, ModelProvider, ModelRequest, Models } from '../ports/model.ts'
+import type { TurnAccount } from './turn-account.ts'
 
 export type AttemptDeps = {
   models: Models
@@ -22,6 +23,8 @@ export type AttemptDeps = {
   signal: AbortSignal
   /** Rejected secrets by credential, so that a refresh is skipped if the secret is already newer. */
   refusedSecrets: Map<string, string>
+  /** Absent: no organization has limits. */
+  account?: TurnAccount
 }
 
 /** A target with its provider, credential and model facts, ready for a request. */
@@ -50,6 +53,8 @@ export async function resolveTarget(
     const advice = '`holdfast providers` shows how to configure it'
     return { kind: 'model-unknown', detail: `provider ${target.provider} is not configured; ${advice}` }
   }
+  const refusal = await deps.account?.refusal(handle)
+  if (refusal) return refusal
   const fault = await performRemedy(state, provider, deps)
   if (fault) return fault
   const { setAside, credentialId } = state
@@ -154,7 +159,7 @@ export async function askModel(
   { deps, onPart }: { deps: AttemptDeps; onPart(part: Part): void },
 ): Promise<Draft> {
   const draft = newDraft()
-  const { provider, target, choice, adjustments } = resolved
+  const { provider, target, choice, adjustments, handle, facts } = resolved
   const request: ModelRequest = {
     model: target.model,
     ...question,
@@ -165,12 +170,18 @@ export async function askModel(
     }),
   }
   const grant = choice.type === 'granted' ? { grant: choice.grant } : {}
+  const reserved = await deps.account?.reserve(handle, request, facts.maxOutput)
+  if (reserved && 'kind' in reserved) {
+    addPart(draft, { type: 'failure', failure: reserved })
+    return draft
+  }
   const take = (received: Part) => {
     const part = received.type === 'failure' && grant.grant ? withoutSecret(received, grant.grant.secret) : received
     addPart(draft, part)
     onPart(part)
   }
   await untilAborted(consume(provider, request, { signal: deps.signal, ...grant, take }), deps.signal)
+  await reserved?.settle(draft)
   if (draft.failure && REFUSES_SECRET.has(draft.failure.kind) && choice.type === 'granted')
     deps.refusedSecrets.set(choice.grant.credentialId, choice.grant.secret)
   return draft

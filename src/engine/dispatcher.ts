@@ -1,22 +1,25 @@
-import type { RunId, WorkerId } from '../core/id.ts'
+import type { OrganizationId, RunId, WorkerId } from '../core/id.ts'
 import { StorageError } from '../ports/storage-error.ts'
 import type { Claim } from '../ports/store.ts'
 import type { EngineDeps } from './engine-deps.ts'
 import { retryWhileTransient } from './retry-store.ts'
 import type { RunCompletions } from './run-completions.ts'
 import { startTurn, type TurnControl } from './turn.ts'
+import { newTurnShares } from './turn-shares.ts'
 
 /** From this many deaths on a run is recovered alone (quarantine), so that the next death identifies it. */
 export const QUARANTINE_FROM = 2
 
 export type Dispatcher = {
-  /** Reserves a slot for one more turn. Undefined: this process is at its limit or shutting down. */
-  reserve(): Reservation | undefined
+  /** Reserves a slot. Undefined: this process or the share of the organization is full, or it is shutting down. */
+  reserve(organizationId: OrganizationId): Reservation | undefined
   /** Wake-up signal: the store may have a queued run, or one whose worker died. */
   wake(what: 'queue' | 'queue-and-dead'): void
   notify(runId: RunId): void
   notifyAll(): void
   running(): RunId[]
+  /** Turns of the organization that run here. */
+  runningOf(organizationId: OrganizationId): number
   isRunning(runId: RunId): boolean
   /** Graceful shutdown: claims no more runs, gives tools their grace period and returns every lease. */
   stop(toolGraceMs: number): Promise<void>
@@ -28,6 +31,7 @@ type DispatcherOptions = { workerId: WorkerId; maxRunning: number; completions: 
 
 export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completions }: DispatcherOptions): Dispatcher {
   const turns = new Map<RunId, { control: TurnControl; finished: Promise<void> }>()
+  const shares = newTurnShares({ maxRunning, most: (id) => deps.shares?.runningTurnsOf(id) ?? 0 })
   const stopping = new AbortController()
   /** Slots whose message or answer is still being committed. */
   const reservations = new Set<Promise<void>>()
@@ -42,15 +46,17 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
   const isFull = () => turns.size + reserved >= maxRunning
 
   function launch(claim: Claim) {
-    const { id } = claim.run
+    const { id, organizationId } = claim.run
     // A worker that slept past its lease may take over its own run: the turn it still has in memory is stale.
     const stale = turns.get(id)
     stale?.control.leave(0)
     if (claim.run.deaths >= QUARANTINE_FROM) quarantined = id
     const { control, result } = startTurn(claim, deps)
+    const leaveShare = shares.enter(organizationId)
     const finished = result.then(async (ending) => {
       if (ending === 'left') await giveBack(claim)
       if (turns.get(id)?.control === control) turns.delete(id)
+      leaveShare()
       if (quarantined === id) {
         quarantined = undefined
         mayHaveDead = true
@@ -59,7 +65,10 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
       if (isBlocked) mayHaveQueued = true
       if (mayHaveQueued || mayHaveDead) pump()
     })
-    turns.set(id, { control, finished: stale ? Promise.all([finished, stale.finished]).then(() => {}) : finished })
+    turns.set(id, {
+      control,
+      finished: stale ? Promise.all([finished, stale.finished]).then(() => {}) : finished,
+    })
   }
 
   /** An unused lease must be returned, or the run would wait until this process dies. */
@@ -85,7 +94,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
     }
     if (mayHaveQueued) {
       mayHaveQueued = false
-      const claim = await deps.store.runs.claimNext(workerId)
+      const claim = await deps.store.runs.claimNext(workerId, shares.state())
       isBlocked = claim === 'blocked'
       mayHaveQueued ||= claim !== undefined && claim !== 'blocked'
       if (claim && claim !== 'blocked') return claim
@@ -117,13 +126,17 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
   }
 
   return {
-    reserve() {
-      if (stopping.signal.aborted || isFull()) return undefined
+    reserve(organizationId) {
+      if (stopping.signal.aborted || isFull() || shares.isFull(organizationId)) return undefined
       reserved++
       const { promise: released, resolve } = Promise.withResolvers<void>()
       reservations.add(released)
+      const leaveShare = shares.enter(organizationId)
       const release = () => {
-        if (reservations.delete(released)) reserved--
+        if (reservations.delete(released)) {
+          reserved--
+          leaveShare()
+        }
         resolve()
       }
       return {
@@ -144,6 +157,7 @@ export function newDispatcher(deps: EngineDeps, { workerId, maxRunning, completi
       for (const turn of turns.values()) turn.control.notify()
     },
     running: () => [...turns.keys()],
+    runningOf: shares.countOf,
     isRunning: (runId) => turns.has(runId),
     async stop(toolGraceMs) {
       stopping.abort()

@@ -6,6 +6,7 @@ import type { Digest } from '../ports/digest.ts'
 import type { Mcp } from '../ports/mcp.ts'
 import type { Models } from '../ports/model.ts'
 import type { Randomness } from '../ports/randomness.ts'
+import type { Shares } from '../ports/shares.ts'
 import type { Store } from '../ports/store.ts'
 import type { Streams } from '../ports/streams.ts'
 import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
@@ -28,6 +29,8 @@ export type EngineDeps = {
   clock: Clock
   randomness: Randomness
   digest: Digest
+  /** Absent: no organization has limits. */
+  shares?: Shares
   /** Absent where no watchdog runs. */
   activity?: Activity
   /** Logs a fault that no caller can receive. `where` names the activity. */

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts'
+import { defined } from '../core/defined.ts'
 import type { ConversationId } from '../core/id.ts'
 import type { Message } from '../core/message.ts'
 import type { Run } from '../core/run.ts'
@@ -17,6 +18,7 @@ import { type AcquiredHistory, acquireHistory } from './history-cache.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { retryWhileTransient, type StoreRetry } from './retry-store.ts'
 import type { Stop } from './stop.ts'
+import { newTurnAccount } from './turn-account.ts'
 import { openPrompt, type TurnPrompt } from './turn-prompt.ts'
 
 /** A turn that is ready to run. */
@@ -126,6 +128,7 @@ function newModelCaller(
     stream,
     signal: stop.model,
     stopCause: stop.cause,
+    ...defined({ account: deps.shares && newTurnAccount(run, deps.shares, retry) }),
   }
 }
 

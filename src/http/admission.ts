@@ -4,6 +4,7 @@ import { DEFAULT_ORGANIZATION } from '../core/id.ts'
 import type { Limits } from '../core/limits.ts'
 import { type Caller, isOperator, keyState, type StoredKey, scopeCovers } from '../core/people.ts'
 import { keyLookup } from '../service/people/keys.ts'
+import { effectiveLimits } from '../service/people/limits.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import { addressGroup } from './address-group.ts'
 import { bearerToken, newKeyMatcher } from './api-key.ts'
@@ -13,11 +14,13 @@ import type { Access } from './operation.ts'
 import { isAllowedOrigin } from './origin-check.ts'
 import { newBucket, newBuckets } from './rate-limit.ts'
 import { operationOf } from './register.ts'
+import { newTraffic, type OrganizationTraffic, type Traffic } from './tenant-traffic.ts'
 
 export type Admission = {
   /** The service context with the caller of this request. */
   contextOf(request: FastifyRequest): ServiceContext
-  ring: Pick<KeyRing, 'recheck' | 'close'>
+  ring: Pick<KeyRing, 'recheck' | 'openOf' | 'close'>
+  traffic: Pick<Traffic, 'openOf'>
 }
 
 type AdmissionOptions = { context: ServiceContext; apiKey: string; isLocal: boolean; limits: Limits }
@@ -37,7 +40,8 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
   const isHome = newKeyMatcher(apiKey)
   const trail = registerAuditTrail(server, context)
   const failuresByAddress = newBuckets(MAX_ADDRESSES, () => newBucket(perMinute(limits.refusalsPerMinute)))
-  const ring = newKeyRing({ keys: keyLookup(context), limits, end: endRevoked, report: context.deps.report })
+  const traffic = newTraffic((id) => effectiveLimits(id, context))
+  const ring = newKeyRing({ keys: keyLookup(context), limits, traffic, end: endRevoked, report: context.deps.report })
 
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', (request, reply, done) => {
@@ -49,7 +53,7 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
       switch (decision.type) {
         case 'enter':
           request.caller = decision.caller
-          if (decision.key) trackOpen(decision.key, reply)
+          if (decision.key) trackOpen(decision.key, { request, reply })
           done()
           return
         case 'refuse':
@@ -78,7 +82,7 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
 
   function decideForKey(found: KeyLookupResult, request: FastifyRequest): AdmissionDecision {
     if (found.type !== 'valid') return refuseWithoutKey(request, found.type === 'ended' ? found.stored : undefined)
-    const { stored, bucket, open } = found.key
+    const { stored, bucket, open, organization } = found.key
     const waitMs = bucket?.take(Date.now()) ?? 0
     if (waitMs > 0)
       return {
@@ -92,8 +96,28 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
         waitMs: 1000,
         detail: `This key has ${open.size} open requests, which is its limit (limits.open_requests_per_key). Wait until one of them ends.`,
       }
+    const overShare = refuseOverShare(organization)
+    if (overShare) return overShare
     const decision = decideForCaller(callerWithKey(stored), request)
     return decision.type === 'enter' ? { ...decision, key: found.key } : decision
+  }
+
+  /** The keys of an organization share its limits: more keys are no more requests. */
+  function refuseOverShare(organization: OrganizationTraffic): AdmissionDecision | undefined {
+    const { openRequestsPerOrganization: mostOpen, requestsPerSecondPerOrganization: rate } = organization.limits
+    if (mostOpen > 0 && organization.open >= mostOpen)
+      return {
+        type: 'too-many',
+        waitMs: 1000,
+        detail: `This organization has ${organization.open} open requests, which is its limit (limits.open_requests_per_organization). Wait until one of them ends.`,
+      }
+    const waitMs = organization.takeRequest(Date.now())
+    if (waitMs === 0) return undefined
+    return {
+      type: 'too-many',
+      waitMs,
+      detail: `Rate limit exceeded: ${rate} requests per second for all keys of this organization (limits.requests_per_second_per_organization).`,
+    }
   }
 
   function decideForCaller(caller: Caller, request: FastifyRequest): AdmissionDecision {
@@ -121,6 +145,7 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
 
   return {
     ring,
+    traffic,
     contextOf: (request) => {
       const caller = { ...(request.caller ?? HOME), from: request.ip, requestId: request.id }
       return { ...context, organizationId: caller.organizationId, caller }
@@ -158,9 +183,15 @@ function refusalOf({ method, routeOptions }: FastifyRequest, { scope }: Caller, 
   return `This key has the scope "${scope}"; ${operation} needs "${need}".`
 }
 
-function trackOpen({ open }: ActiveKey, reply: FastifyReply): void {
+function trackOpen(key: ActiveKey, { request, reply }: { request: FastifyRequest; reply: FastifyReply }): void {
+  const { open, organization } = key
+  request.streamShare = key
   open.add(reply)
-  reply.raw.once('close', () => open.delete(reply))
+  organization.open += 1
+  reply.raw.once('close', () => {
+    open.delete(reply)
+    organization.open -= 1
+  })
 }
 
 /** A waiting request gets a 401; a stream that has started can only be closed. */

@@ -1,5 +1,6 @@
+import type { OrganizationId } from '../core/id.ts'
 import type { Limits } from '../core/limits.ts'
-import type { Caller } from '../core/people.ts'
+import type { Caller, KeyId } from '../core/people.ts'
 import { Problem } from '../core/problem.ts'
 
 /** A counter of bytes in memory for requests that arrive and answers that were not read yet. */
@@ -13,7 +14,11 @@ export type ByteAccount = {
   hold(bytes: number): () => void
 }
 
-type ByteBudget = { accountOf(caller: Caller | undefined, address: string): ByteAccount }
+export type ByteBudget = {
+  accountOf(caller: Caller | undefined, address: string): ByteAccount
+  /** Bytes that a key or an organization has in flight. */
+  heldBy(id: KeyId | OrganizationId): number
+}
 
 type BudgetLimits = Pick<Limits, 'bytesInFlight' | 'bytesInFlightPerKey'>
 
@@ -45,6 +50,7 @@ export function newByteBudget({ bytesInFlight, bytesInFlightPerKey }: BudgetLimi
   }
 
   return {
+    heldBy: (id) => (pots.get(`key ${id}`) ?? pots.get(`organization ${id}`))?.used ?? 0,
     accountOf(caller, address) {
       const factor = caller?.actor === 'home' ? HOME_RESERVE : 1
       return {

@@ -4,7 +4,7 @@ import type { Limits } from '../core/limits.ts'
 import type { Problem } from '../core/problem.ts'
 import { PAGE_BYTES } from '../ports/list-page.ts'
 import { addressGroup } from './address-group.ts'
-import { type ByteAccount, newByteBudget } from './byte-budget.ts'
+import { type ByteAccount, type ByteBudget, newByteBudget } from './byte-budget.ts'
 import { operationOf } from './register.ts'
 import { newTurnstile } from './turnstile.ts'
 
@@ -29,7 +29,7 @@ const SLOWEST_BYTES_PER_MS = 8
  * Bounds the bytes in flight. A caller over a limit is refused before its answer is built, and a read that another
  * answer has overtaken meanwhile instead of its answer. An answer that the client does not read ends its connection.
  */
-export function boundBytesInFlight(server: FastifyInstance, limits: Limits): void {
+export function boundBytesInFlight(server: FastifyInstance, limits: Limits): Pick<ByteBudget, 'heldBy'> {
   const budget = newByteBudget(limits)
   server.decorateRequest('inFlight')
   server.addHook('onRequest', (request, reply, done) => {
@@ -66,6 +66,8 @@ export function boundBytesInFlight(server: FastifyInstance, limits: Limits): voi
     // Node.js would reserve three bytes for each character of a text that waits to be sent.
     done(null, typeof payload === 'string' ? Buffer.from(payload) : payload)
   })
+
+  return budget
 
   function inFlightOf(request: FastifyRequest, { raw }: FastifyReply): InFlight {
     let account: ByteAccount | undefined

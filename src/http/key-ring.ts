@@ -4,6 +4,7 @@ import type { Limits } from '../core/limits.ts'
 import { type KeyId, keyState, parseKeyPrefix, type StoredKey } from '../core/people.ts'
 import type { KeyStore } from '../ports/people-store.ts'
 import { type Bucket, newBucket } from './rate-limit.ts'
+import type { StreamShare, Traffic } from './tenant-traffic.ts'
 
 /** A key in use. */
 export type ActiveKey = {
@@ -11,7 +12,7 @@ export type ActiveKey = {
   bucket: Bucket | undefined
   /** Its open requests and streams. */
   open: Set<FastifyReply>
-}
+} & StreamShare
 
 export type KeyLookupResult =
   | { type: 'valid'; key: ActiveKey }
@@ -24,12 +25,15 @@ export type KeyRing = {
   find(token: string): Promise<KeyLookupResult>
   /** Checks every active key against the store and ends the open requests of revoked keys. */
   recheck(): Promise<void>
+  /** Open requests and streams of a key. */
+  openOf(id: KeyId): { open: number; streams: number }
   close(): void
 }
 
 type KeyRingOptions = {
   keys: Pick<KeyStore, 'byPrefix' | 'revokedOf'>
   limits: Limits
+  traffic: Pick<Traffic, 'of'>
   /** Ends an open request of a revoked key. */
   end(reply: FastifyReply): void
   report(fault: unknown, where: string): void
@@ -42,7 +46,7 @@ const FORGET_AFTER_MS = 60_000
 type Entry = ActiveKey & { digest: Buffer; checkedAt: number; usedAt: number }
 
 /** Cache of the active keys: the store is queried about each key twice a second instead of with every request. */
-export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRing {
+export function newKeyRing({ keys, limits, traffic, end, report }: KeyRingOptions): KeyRing {
   const entries = new Map<string, Entry>()
   let isClosed = false
   let checking: Promise<void> | undefined
@@ -59,7 +63,8 @@ export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRi
     return { type: 'valid', key: entry }
   }
 
-  function cache(stored: StoredKey): Entry {
+  async function cache(stored: StoredKey): Promise<Entry> {
+    const organization = await traffic.of(stored.organizationId)
     const entry = entries.get(stored.prefix) ?? {
       stored,
       digest: Buffer.from(stored.digest, 'hex'),
@@ -67,8 +72,11 @@ export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRi
       checkedAt: 0,
       usedAt: Date.now(),
       bucket: limits.requestsPerSecond > 0 ? newBucket(rateOf(limits)) : undefined,
+      streams: 0,
+      organization,
     }
     entry.stored = stored
+    entry.organization = organization
     entry.checkedAt = Date.now()
     entries.set(stored.prefix, entry)
     return entry
@@ -113,13 +121,18 @@ export function newKeyRing({ keys, limits, end, report }: KeyRingOptions): KeyRi
     async find(token) {
       const prefix = parseKeyPrefix(token)
       const stored = prefix && (await keys.byPrefix(prefix))
-      return stored ? checkToken(cache(stored), token) : { type: 'unknown' }
+      return stored ? checkToken(await cache(stored), token) : { type: 'unknown' }
     },
     async recheck() {
       for (const entry of entries.values()) entry.checkedAt = 0
       // A check in flight may have read the store before the change.
       await checking
       await checkOnce()
+    },
+    openOf(id) {
+      for (const { stored, open, streams } of entries.values())
+        if (stored.id === id) return { open: open.size, streams }
+      return { open: 0, streams: 0 }
     },
     close() {
       isClosed = true

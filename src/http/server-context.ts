@@ -1,10 +1,13 @@
 import 'fastify'
-import type { Caller } from '../core/people.ts'
+import type { OrganizationId } from '../core/id.ts'
+import type { Caller, KeyId } from '../core/people.ts'
+import type { OpenTraffic } from '../service/people/limits.ts'
 import type { ErrorTable } from './errors.ts'
 import type { KeepAliveTimer } from './event-stream.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
 import type { Operation } from './operation.ts'
+import type { StreamShare } from './tenant-traffic.ts'
 
 /** What the handlers of routes share with their server. */
 type ServerContext = {
@@ -26,6 +29,8 @@ type ServerContext = {
    * Digest of a request's key. It is part of the retry fingerprint: a request of one key is never a retry of another's.
    */
   keyOf(authorization: string | undefined): string
+  /** What an organization, and one of its keys, have open now. */
+  trafficOf(of: { organizationId: OrganizationId; keyId?: KeyId }): OpenTraffic
   /** Invalidates the key cache after keys have changed. */
   recheckKeys(): Promise<void>
 }
@@ -44,5 +49,7 @@ declare module 'fastify' {
     /** Whether the audit log has an entry for this request. */
     isAudited: boolean
     inFlight: InFlight
+    /** Undefined for the home's own key and on routes that need no key. */
+    streamShare: StreamShare | undefined
   }
 }

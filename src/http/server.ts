@@ -17,6 +17,7 @@ import { newReadiness } from './readiness.ts'
 import { operationOf, registerOperations, SCHEMA_COMPILERS } from './register.ts'
 import { readBodies } from './request-body.ts'
 import { SURFACES } from './surfaces.ts'
+import { boundStreams } from './tenant-traffic.ts'
 import { newUploads } from './uploads.ts'
 
 export type ServerOptions = {
@@ -97,6 +98,11 @@ export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
     streams: metrics.streams,
     keyOf: keyDigest,
     recheckKeys: () => ring.recheck(),
+    trafficOf: ({ organizationId, keyId }) => ({
+      ...traffic.openOf(organizationId),
+      bytes: bytes.heldBy(organizationId),
+      key: keyId ? { ...ring.openOf(keyId), bytes: bytes.heldBy(keyId) } : undefined,
+    }),
   })
 
   const secrets = [apiKey, ...(options.secrets ?? [])]
@@ -106,9 +112,10 @@ export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
   }
   answerErrors(server, reportAndLog)
   registerCors(server, context.corsOrigins ?? [])
-  const { contextOf, ring } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits })
+  const { contextOf, ring, traffic } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits })
   refuseWhileDraining(server)
-  boundBytesInFlight(server, limits)
+  boundStreams(server, limits)
+  const bytes = boundBytesInFlight(server, limits)
   const connections = shareConnections(server, limits.connections)
   const uploads = newUploads(options.uploads)
   readBodies(server, { limits, uploads })

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../core/audit.ts'
 import type { OrganizationId } from '../core/id.ts'
+import type { OrganizationPolicy } from '../core/organization-limits.ts'
 import type { ApiKey, KeyId, Organization, StoredKey, User, UserId } from '../core/people.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 
@@ -9,6 +10,7 @@ export type PeopleStore = {
   getOrganization(id: OrganizationId): Promise<Organization | undefined>
   /** Oldest first. The default organization has no row until it is renamed, and is not listed. */
   listOrganizations(): Promise<Organization[]>
+  savePolicy(id: OrganizationId, policy: OrganizationPolicy, audit: AuditEntry): Promise<void>
   createUser(user: User, audit: AuditEntry): Promise<'created' | 'name-taken'>
   getUser(organizationId: OrganizationId, id: UserId): Promise<User | undefined>
   listUsers(organizationId: OrganizationId): Promise<User[]>

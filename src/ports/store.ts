@@ -21,6 +21,7 @@ import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
 import type { SessionStore } from './session-store.ts'
+import type { ShareStore } from './shares.ts'
 import type { StoredToolStore } from './tool-store.ts'
 import type { ToolWriteStore } from './tool-write-store.ts'
 
@@ -48,6 +49,7 @@ export type Store = {
   prompts: PromptStore
   messageSearch: MessageSearchStore
   people: PeopleStore
+  shares: ShareStore
   keys: KeyStore
   audit: AuditLog
   callbacks: CallbackStore
@@ -129,7 +131,7 @@ type AgentPage = { limit: number; before?: string }
 
 export type NewRun = Pick<
   Run,
-  'id' | 'organizationId' | 'agentId' | 'conversationId' | 'background' | 'createdAt' | 'continues'
+  'id' | 'organizationId' | 'agentId' | 'conversationId' | 'background' | 'createdAt' | 'continues' | 'openedBy'
 > & {
   metadata: Json
   /** Identifies a retried request; another body with the same key is a conflict. */
@@ -164,7 +166,12 @@ export type OpenRun = {
   onlyAfter?: RunId
   /** Worker that takes the lease in the same commit if no other run is ahead of this one. */
   claimFor?: WorkerId
+  /** Queued runs that its organization and its key may have. Absent: no limit. */
+  quota?: QueueQuota
 }
+
+/** 0 means no limit. */
+export type QueueQuota = { organization: number; key: number }
 
 export type OpenedRun =
   | { type: 'opened'; run: Run; interrupted?: RunId }
@@ -176,6 +183,8 @@ export type OpenedRun =
   /** One of its otids belongs to a run with other inputs. */
   | { type: 'otid-conflict'; runId: RunId }
   | { type: 'refused'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
+  /** Its organization or its key has this many queued runs, which is the limit. */
+  | { type: 'over-quota'; of: keyof QueueQuota; limit: number }
   /** Another run is the newest one. */
   | { type: 'moved-on' }
   | { type: 'no-conversation' }
@@ -211,15 +220,24 @@ export type ModelUsage = { target: string; usage: Usage; largestPrompt: number }
 /** Counts of runs that have not ended. */
 export type RunCounts = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }
 
+/** What a worker knows about the organizations it serves. */
+export type OrganizationTurns = {
+  /** Those that may not start another turn in this process. */
+  full: ReadonlySet<OrganizationId>
+  /** Those it has served, the one served last at the end. */
+  served: readonly OrganizationId[]
+}
+
 export type RunStore = {
   open(open: OpenRun): Promise<OpenedRun>
   /** Undefined: the approval was already answered, cancelled or expired. */
   continueAfterApproval(request: ContinueRun): Promise<Run | undefined>
   /**
-   * Claims the oldest run whose conversation has no running or waiting run; its fence grows by one. `blocked`: runs are
-   * queued, but each is behind another run.
+   * Claims a run whose conversation has no running or waiting run; its fence grows by one. The organization with the
+   * fewest running runs is next, of these the one that was served longest ago, and of its runs the oldest. `blocked`:
+   * runs are queued, but each is behind another run or belongs to a full organization.
    */
-  claimNext(workerId: WorkerId): Promise<Claim | 'blocked' | undefined>
+  claimNext(workerId: WorkerId, turns?: OrganizationTurns): Promise<Claim | 'blocked' | undefined>
   /**
    * Takes over a running run whose worker is dead (appends worker-lost and increments its deaths) or that was handed
    * back (neither). Its fence grows by one. With `quarantine: 'busy'`, skips runs that would reach `quarantineFrom`

@@ -18,7 +18,8 @@ test('every failure kind has advice of one or two sentences for every provider, 
 })
 
 test('every command in the advice exists, with the name of the provider as its argument', () => {
-  const commands = /^(auth (add|refresh)|providers (test|clear)) [a-z-]+( --device)?$|^(models|providers|runs show)$/
+  const commands =
+    /^(auth (add|refresh)|providers (test|clear)) [a-z-]+( --device)?$|^(models|providers|runs show|limits|limits set)$/
   for (const provider of PROVIDERS) {
     const all = [...KINDS.map((kind) => adviceFor({ provider, kind })), missingKeyAdvice(provider, ['A_KEY'])]
     for (const [, command = ''] of all.join(' ').matchAll(/`holdfast ([^`]+)`/g)) assert.match(command, commands)

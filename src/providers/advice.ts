@@ -215,6 +215,10 @@ const ADVICE: Record<FailureKind, Advice> = {
     facts.where === 'local'
       ? `Load the model in the ${facts.label} server or correct its name; \`holdfast models\` lists the available models.`
       : `Correct the name of the model or ask ${facts.label} for access to it; \`holdfast models\` lists the available models.`,
+  'model-not-allowed': () =>
+    'Choose a model that the organization may use: `holdfast limits` lists them. An operator can allow more with `holdfast limits set`.',
+  'spending-limit': () =>
+    'Wait until tomorrow (UTC), or ask an operator to raise the limit with `holdfast limits set`.',
   'context-overflow': TOO_LONG,
   'long-context-refused': (facts) =>
     `Enable extra usage for long context (see ${facts.billing}), or compact the conversation.`,

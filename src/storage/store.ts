@@ -25,6 +25,7 @@ import { eventLog } from './runs/events.ts'
 import { repairStore } from './runs/repairs.ts'
 import { runStore } from './runs/runs.ts'
 import { sessionStore } from './runs/sessions.ts'
+import { shareStore } from './runs/shares.ts'
 import { type StoreOwnership, workerStore } from './runs/workers.ts'
 import { snapshotReader } from './snapshot.ts'
 import { mcpServerStore } from './tools/mcp-servers.ts'
@@ -65,6 +66,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     prompts: promptStore(database),
     messageSearch: messageSearchStore(database, clock),
     people: peopleStore(database),
+    shares: shareStore(database),
     keys: keyStore(database),
     audit: auditLog(database),
     callbacks: callbackStore(database),

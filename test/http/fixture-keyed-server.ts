@@ -3,6 +3,9 @@ import type { TestContext } from 'node:test'
 import { defined } from '../../src/core/defined.ts'
 import { DEFAULT_LIMITS, type Limits } from '../../src/core/limits.ts'
 import type { Scope } from '../../src/core/people.ts'
+import type { Price } from '../../src/core/price.ts'
+import type { Target } from '../../src/core/target.ts'
+import { newShares } from '../../src/engine/shares.ts'
 import { startServer } from '../../src/http/server.ts'
 import type { HomeFixtureOptions } from '../harness/fixture-home.ts'
 import { type MemoryFixture, openMemoryFixture } from '../harness/fixture-memory.ts'
@@ -30,15 +33,24 @@ export type KeyedServerFixture = {
   makeOrganization(name: string): Promise<string>
 }
 
+type KeyedServerOptions = HomeFixtureOptions & {
+  limits?: Partial<Limits>
+  /** Absent: no model has a known price. */
+  priceOf?(target: Target): Price | undefined
+}
+
 /** A server on loopback in this process, with keys, users and organizations. */
 export async function serveKeyed(
   context: TestContext,
-  { limits, ...options }: HomeFixtureOptions & { limits?: Partial<Limits> } = {},
+  { limits: changed, priceOf = () => undefined, ...options }: KeyedServerOptions = {},
 ): Promise<KeyedServerFixture> {
   const fixture = await openMemoryFixture(context, options)
+  const limits = { ...DEFAULT_LIMITS, ...changed }
+  const { deps } = fixture.context
+  deps.shares = newShares({ store: deps.store.shares, clock: deps.clock, limits, priceOf })
   const log: string[] = []
   const server = await startServer({
-    context: { ...fixture.context, limits: { ...DEFAULT_LIMITS, ...limits } },
+    context: { ...fixture.context, limits },
     host: '127.0.0.1',
     port: 0,
     apiKey: KEY,

@@ -13,6 +13,7 @@ import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
 import { REQUESTS } from './contract-requests.ts'
 import { SEARCH } from './contract-search.ts'
+import { SHARES } from './contract-shares.ts'
 import { STEERS } from './contract-steers.ts'
 import { STREAMS } from './contract-streams.ts'
 import type { StorageFixture } from './fixture-storage.ts'
@@ -28,6 +29,7 @@ const CONTRACT: ContractTests = {
   ...STEERS,
   ...CHANGES,
   ...CLAIMS,
+  ...SHARES,
   ...READS,
   ...STREAMS,
   ...REQUESTS,

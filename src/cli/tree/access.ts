@@ -34,6 +34,26 @@ export function addKeys(program: HoldfastCommand, { cli }: CommandDeps): void {
     .action(async (id, flags) => (await load()).revoke(id, flags, cli))
 }
 
+function addLimits(program: HoldfastCommand, { cli }: Pick<CommandDeps, 'cli'>): void {
+  const load = () => import('../commands/limits.ts')
+  const limits = program.command('limits').description('Show and set what an organization may use.')
+  limits
+    .command('show', { isDefault: true })
+    .description('Show the limits of an organization, and what it uses now.')
+    .example('limits --organization acme')
+    .option(...ORGANIZATION_OPTION)
+    .action(async (flags) => (await load()).showLimits(flags, cli))
+  limits
+    .command('set')
+    .description('Set limits of an organization. The running server follows within a second.')
+    .example('limits set queued_turns_per_organization=100 --organization acme --models openai/*')
+    .argument('[limits...]', 'NAME=NUMBER, 0 for no limit, or NAME=default.')
+    .option('--models <list>', 'Models that its agents may use: provider/model or provider/*, or all.')
+    .option('--providers <list>', 'Providers whose keys of the server it may use, or all.')
+    .option(...ORGANIZATION_OPTION)
+    .action(async (assignments, flags) => (await load()).changeLimits(assignments, flags, cli))
+}
+
 export function addPeople(program: HoldfastCommand, { cli }: CommandDeps): void {
   const load = () => import('../commands/people.ts')
   const organizations = program
@@ -71,6 +91,7 @@ export function addPeople(program: HoldfastCommand, { cli }: CommandDeps): void 
     .argument('<user>', 'User name, id, or the beginning of an id.')
     .option(...ORGANIZATION_OPTION)
     .action(async (id, flags) => (await load()).removeUser(id, flags, cli))
+  addLimits(program, { cli })
   program
     .command('audit')
     .description('Show the audit log: who did what, when, from where and with what result.')

@@ -6,6 +6,7 @@ import { cacheOperations } from './cache.ts'
 import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
 import { keyOperations } from './keys.ts'
+import { limitOperations } from './limits.ts'
 import { modelNoteOperations } from './model-notes.ts'
 import { peopleOperations } from './people.ts'
 import { serverOperations } from './server.ts'
@@ -22,6 +23,7 @@ export const HOLDFAST: Surface = {
     ...commandOperations,
     ...keyOperations,
     ...peopleOperations,
+    ...limitOperations,
     ...auditOperations,
     ...cacheOperations,
     ...modelNoteOperations,

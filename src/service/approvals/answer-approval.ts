@@ -83,7 +83,7 @@ async function openContinuation(
   const continues = { runId: run.id, stepId, answerId, resultsId, calls, decisions: decided.decisions }
   const at = clock.now()
   const changes = project(turn, answered, { runId: run.id, at, holdsConversation: true })
-  const slot = engine?.dispatcher.reserve()
+  const slot = engine?.dispatcher.reserve(run.organizationId)
   try {
     const entry = inputAcceptedEntry(turn, {
       inputs: [...turn.pending, ...(followUps ?? [])],
@@ -155,7 +155,7 @@ function newContinuingRun(run: Run, options: AnswerApprovalRequest['options'], {
   const id = `run-${deps.randomness.uuid()}` as const
   const createdAt = deps.clock.now()
   const ids = { id, organizationId, agentId, conversationId, continues: run.id }
-  return { ...ids, background, createdAt, metadata, ...defined({ callback }) }
+  return { ...ids, background, createdAt, metadata, ...defined({ callback, openedBy: run.openedBy }) }
 }
 
 type AcceptedInput = {

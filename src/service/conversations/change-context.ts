@@ -9,6 +9,7 @@ import type { ProjectedEvent } from '../../core/projection.ts'
 import type { RunSettings, RunTask } from '../../core/run.ts'
 import type { OpenedRun } from '../../ports/store.ts'
 import { refusalProblem } from '../messages/send-message.ts'
+import { keyOf, overQuotaProblem, queueQuotaOf } from '../messages/turn-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findConversation } from './conversations.ts'
 
@@ -39,6 +40,8 @@ export async function changeContext(request: TaskRequest, context: ServiceContex
       throw new Problem('not-found', `There is no conversation "${request.conversationId}".`)
     case 'refused':
       throw await refusalProblem(opened, context)
+    case 'over-quota':
+      throw overQuotaProblem(opened)
     case 'moved-on':
     case 'steered':
     case 'repeated':
@@ -81,12 +84,13 @@ export async function openTask(request: TaskRequest, context: ServiceContext): P
       background: false,
       createdAt: at,
       metadata: TASK_METADATA[task],
+      ...defined({ openedBy: keyOf(context.caller) }),
     },
     entry: entry({ type: 'input-accepted', v: 1, inputs: [], settings }),
     policy,
     interruption: entry({ type: 'cancel-requested', v: 1, cause: 'interrupt' }),
     steering: entry({ type: 'input-steered', v: 1, inputs: [] }),
-    ...defined({ onlyAfter }),
+    ...defined({ onlyAfter, quota: await queueQuotaOf(context) }),
   })
   if (opened.type === 'opened') engine.dispatcher.wake('queue')
   return opened

@@ -19,7 +19,7 @@ import type { CallbackRequest } from '../../ports/callback-store.ts'
 import type { NewRun, OpenedRun, RequestIdentity } from '../../ports/store.ts'
 import { findConversation } from '../conversations/conversations.ts'
 import type { ServiceContext } from '../service-context.ts'
-import { withTurnQuota } from './turn-quota.ts'
+import { keyOf, overQuotaProblem, queueQuotaOf, withTurnQuota } from './turn-quota.ts'
 
 /** Options of one send. */
 export type SendOptions = {
@@ -102,13 +102,15 @@ async function openRun(asked: SendInputsRequest, context: ServiceContext): Promi
 
   const run = newRun(request, context)
   const entries = newEntries(request, run, context)
-  const slot = engine.dispatcher.reserve()
+  // Also reads the share of the organization, which the reservation below uses.
+  const quota = await queueQuotaOf(context)
+  const slot = engine.dispatcher.reserve(context.organizationId)
   try {
     const opened = await deps.store.runs.open({
       ...entries,
       run,
       policy: request.policy ?? request.agent.settings?.whenBusy ?? 'queue',
-      ...defined({ claimFor: slot ? engine.workerId : undefined }),
+      ...defined({ claimFor: slot ? engine.workerId : undefined, quota }),
     })
     if (opened.type === 'opened') {
       if (opened.interrupted) engine.dispatcher.notify(opened.interrupted)
@@ -149,6 +151,8 @@ async function toSendResult(
       throw new Problem('not-found', `There is no conversation "${conversationId}".`)
     case 'moved-on':
       throw new Error(`a message was opened after a run that is not the newest of ${conversationId}`)
+    case 'over-quota':
+      throw overQuotaProblem(opened)
     case 'refused':
       throw await refusalProblem(opened, context)
   }
@@ -179,7 +183,11 @@ function newRun(
     metadata: request.metadata ?? {},
     ...defined({ idempotency: idempotencyKey ? { key: idempotencyKey, digest: inputDigest } : undefined }),
     // An otid belongs to one run, even if the rest of the request differs.
-    ...defined({ request: request.request || otids.length > 0 ? identity : undefined, callback: request.callback }),
+    ...defined({
+      openedBy: keyOf(context.caller),
+      request: request.request || otids.length > 0 ? identity : undefined,
+      callback: request.callback,
+    }),
   }
 }
 

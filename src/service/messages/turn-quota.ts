@@ -1,7 +1,8 @@
 import type { AgentId, RunId } from '../../core/id.ts'
-import type { Caller } from '../../core/people.ts'
+import type { Caller, KeyId } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Engine } from '../../engine/engine.ts'
+import type { OpenedRun, QueueQuota } from '../../ports/store.ts'
 import type { ServiceContext } from '../service-context.ts'
 import type { TurnOwner, TurnOwners } from './turn-owners.ts'
 
@@ -17,7 +18,7 @@ export async function withTurnQuota<Sent extends { type: string; runId: RunId }>
   const { engine, caller, turnOwners } = context
   if (!engine) return send()
   const owner: TurnOwner = { agentId, actor: caller.actor }
-  if (isIssuedKey(caller)) refuseOverQuota(owner, { running: runningTurns(engine, turnOwners), context })
+  if (keyOf(caller)) refuseOverQuota(owner, { running: runningTurns(engine, turnOwners), context })
   turnOwners.opening.add(owner)
   try {
     const sent = await send()
@@ -29,8 +30,32 @@ export async function withTurnQuota<Sent extends { type: string; runId: RunId }>
   }
 }
 
-/** The home's own key and the command line belong to the operator and have no quota. */
-const isIssuedKey = ({ actor }: Caller): boolean => actor !== 'home' && actor !== 'command-line'
+/** The key of the caller. The home's own key and the command line belong to the operator and have no quota. */
+export const keyOf = ({ actor }: Caller): KeyId | undefined =>
+  actor === 'home' || actor === 'command-line' ? undefined : actor
+
+/** How many runs may wait for the organization and for the key of the caller; the store counts them. */
+export async function queueQuotaOf({
+  deps,
+  caller,
+  organizationId,
+  limits,
+}: ServiceContext): Promise<QueueQuota | undefined> {
+  const own = await deps.shares?.limitsOf(organizationId)
+  if (!own || !keyOf(caller)) return undefined
+  return { organization: own.queuedTurnsPerOrganization, key: limits.queuedTurnsPerKey }
+}
+
+export function overQuotaProblem({ of, limit }: Extract<OpenedRun, { type: 'over-quota' }>): Problem {
+  const [whose, setting] =
+    of === 'key'
+      ? ['This key', 'limits.queued_turns_per_key']
+      : ['This organization', 'limits.queued_turns_per_organization']
+  return new Problem(
+    'queue-full',
+    `${whose} has ${limit} queued turns, which is its limit (${setting}). Wait until some of them have run.`,
+  )
+}
 
 const runningTurns = (engine: Engine, { byRun, opening }: TurnOwners): TurnOwner[] => [
   ...engine.dispatcher.running().flatMap((runId) => byRun.get(runId) ?? []),

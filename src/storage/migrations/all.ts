@@ -4,6 +4,7 @@ import { modelNotesWithAge } from './003-model-notes.ts'
 import { sessions } from './004-sessions.ts'
 import { changes } from './005-changes.ts'
 import { approvals } from './006-approvals.ts'
+import { shares } from './007-shares.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -16,6 +17,6 @@ export type Track = 'store' | 'chunks'
  * test/storage/migrations.test.ts prints its digest.
  */
 export const MIGRATIONS: Record<Track, readonly Migration[]> = {
-  store: [first, lateOriginals, modelNotesWithAge, sessions, changes, approvals],
+  store: [first, lateOriginals, modelNotesWithAge, sessions, changes, approvals, shares],
   chunks: [firstOfChunks],
 }

@@ -30,6 +30,18 @@ export function peopleStore({ read, write }: Database): PeopleStore {
 
     listOrganizations: () => read(async (db) => (await db.all(organizations, {})).map(ORGANIZATION.objectOf)),
 
+    savePolicy: (id, policy, audit) =>
+      write({
+        key: id,
+        async work(db) {
+          await db.run(upsertPolicy, { organization: id, policy: JSON.stringify(policy) })
+          await insertEntry(db, audit)
+          return true
+        },
+        findCommitted: async (db) => ((await hasEntry(db, audit.id)) ? true : undefined),
+        announce: true,
+      }).then(() => undefined),
+
     createUser: (user, audit) =>
       write({
         key: user.id,
@@ -79,6 +91,13 @@ const organizationByName = statement<{ name: string }>()((db, p) =>
 
 const organizations = statement<Record<never, never>>()((db) =>
   db.selectFrom('organizations').selectAll().orderBy('number'),
+)
+
+const upsertPolicy = statement<{ organization: OrganizationId; policy: string }>()((db, p) =>
+  db
+    .insertInto('organization_policies')
+    .values({ organization_id: p('organization'), policy: p('policy') })
+    .onConflict((conflict) => conflict.column('organization_id').doUpdateSet({ policy: p('policy') })),
 )
 
 const insertUser = insertInto('users', USER.columns)

@@ -25,6 +25,7 @@ const FIELDS = rowMapper<Omit<Run, 'callback'>>()({
   deaths: 'deaths',
   chunkBound: 'chunk_bound',
   continues: 'continues',
+  openedBy: 'opened_by',
 })
 
 const CALLBACK = rowMapper<RunCallback>()({

@@ -47,6 +47,8 @@ export type Tables = SearchTables & {
   tools: Numbered & ToolRow
   mcp_servers: Numbered & McpServerRow
   organizations: Numbered & OrganizationRow
+  organization_policies: OrganizationPoliciesTable
+  spending: SpendingTable
   users: Numbered & UserRow
   api_keys: Numbered & ApiKeyRow
   audit_log: Numbered & AuditRow
@@ -195,3 +197,15 @@ type StreamHeadsTable = {
 }
 
 type ChunksTable = { run_id: RunId; first: number; last: number; bodies: string }
+
+/** What an operator has set for one organization, as JSON. */
+type OrganizationPoliciesTable = { organization_id: OrganizationId; policy: string }
+
+/** What model requests of one day cost. `account` is '' for the organization, a key, or a model without a price. */
+type SpendingTable = {
+  organization_id: OrganizationId
+  day: string
+  account: string
+  micro_dollars: number
+  tokens: number
+}

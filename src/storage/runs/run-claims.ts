@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
-import type { RunId, WorkerId } from '../../core/id.ts'
+import type { OrganizationId, RunId, WorkerId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Claim, RunStore } from '../../ports/store.ts'
+import type { Claim, OrganizationTurns, RunStore } from '../../ports/store.ts'
 import type { Database, Job } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, type RunRow, runOf } from '../rows/run-row.ts'
@@ -18,8 +18,8 @@ type RunClaims = Pick<RunStore, 'claimNext' | 'takeOver' | 'heldBy' | 'handBack'
 
 export function runClaims({ read, write }: Database, clock: Clock): RunClaims {
   return {
-    claimNext: (workerId) => {
-      const { work, ...job } = newClaimJob(workerId, (db) => db.get(claim, { worker: workerId, at: clock.now() }))
+    claimNext: (workerId, turns = ALL_EQUAL) => {
+      const { work, ...job } = newClaimJob(workerId, (db) => claimFairly(db, { workerId, turns, at: clock.now() }))
       return write<Claim | 'blocked' | undefined>({
         ...job,
         work: async (db) => (await work(db)) ?? ((await db.get(anyQueued, {})) ? 'blocked' : undefined),
@@ -70,6 +70,37 @@ const claimOf = async (db: Executor, row: RunRow): Promise<Claim> => ({
   events: await readEvents(db, row.id, 0),
 })
 
+const ALL_EQUAL: OrganizationTurns = { full: new Set(), served: [] }
+
+type FairClaim = { workerId: WorkerId; turns: OrganizationTurns; at: number }
+
+/** Each organization with queued runs gets its turn, however many runs the others have queued. */
+async function claimFairly(db: Executor, { workerId: worker, turns, at }: FairClaim): Promise<RunRow | undefined> {
+  const waiting = (await db.all(queuedOrganizations, {})).map(({ id }) => id)
+  const candidates = waiting.filter((id) => !turns.full.has(id))
+  // With one candidate there is nothing to compare.
+  const running = candidates.length > 1 ? await db.all(runningByOrganization, {}) : []
+  for (const organization of inTurn(candidates, running, turns.served)) {
+    const row = await db.get(claim, { organization, worker, at })
+    if (row) return row
+  }
+  return undefined
+}
+
+type RunningCount = { organization_id: OrganizationId; count: number }
+
+function inTurn(
+  candidates: readonly OrganizationId[],
+  running: readonly RunningCount[],
+  served: readonly OrganizationId[],
+): OrganizationId[] {
+  const counts = new Map(running.map(({ organization_id, count }) => [organization_id, Number(count)]))
+  const ranks = new Map(served.map((id, index) => [id, index]))
+  const countOf = (id: OrganizationId) => counts.get(id) ?? 0
+  const rankOf = (id: OrganizationId) => ranks.get(id) ?? -1
+  return candidates.toSorted((one, other) => countOf(one) - countOf(other) || rankOf(one) - rankOf(other))
+}
+
 type TakeOverOptions = Parameters<RunStore['takeOver']>[1] & { now: number }
 
 async function takeOver(db: Executor, worker: WorkerId, options: TakeOverOptions): Promise<RunRow | undefined> {
@@ -88,11 +119,42 @@ async function logDeath(db: Executor, row: RunRow, { fence, at }: { fence: numbe
   await writeEntries(db, row, { entries: [entry], from: row.next_seq - 1, commitId: `takeover-${row.id}-${row.fence}` })
 }
 
+/** Jumps from one organization to the next in the index: a long queue of one costs no more than a short one. */
+const queuedOrganizations = statement<Record<never, never>>()((db) =>
+  db
+    .withRecursive('queued(id)', (recursive) =>
+      recursive
+        .selectNoFrom(
+          sql<OrganizationId | null>`(select min(organization_id) from runs where status = 'created')`.as('id'),
+        )
+        .unionAll(
+          recursive
+            .selectFrom('queued')
+            .select(
+              sql<OrganizationId | null>`(select min(organization_id) from runs
+                where status = 'created' and organization_id > queued.id)`.as('id'),
+            )
+            .where('queued.id', 'is not', null),
+        ),
+    )
+    .selectFrom('queued')
+    .select(sql<OrganizationId>`queued.id`.as('id'))
+    .where('queued.id', 'is not', null),
+)
+
+const runningByOrganization = statement<Record<never, never>>()((db) =>
+  db
+    .selectFrom('runs')
+    .select(['organization_id', sql<number>`count(*)`.as('count')])
+    .where('status', '=', sql.lit('running' as const))
+    .groupBy('organization_id'),
+)
+
 /**
- * The oldest run at the head of its conversation's queue. If two workers claim concurrently, the second skips the
+ * The oldest run of the organization at the head of its conversation's queue. If two workers claim concurrently, the second skips the
  * locked head and must not find the run behind it.
  */
-const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockOrSkip }) =>
+const claim = statement<{ organization: OrganizationId; worker: WorkerId; at: number }>()((db, p, { lockOrSkip }) =>
   db
     .updateTable('runs')
     .set({
@@ -107,6 +169,7 @@ const claim = statement<{ worker: WorkerId; at: number }>()((db, p, { lockOrSkip
           .selectFrom('runs as head')
           .select('head.number')
           .where('head.status', '=', sql.lit('created' as const))
+          .where('head.organization_id', '=', p('organization'))
           .where(
             sql<SqlBool>`not exists (
               select 1 from runs as active

@@ -10,6 +10,7 @@ import { type Executor, statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 import { appendEvents, lockRun } from './events.ts'
 import { insertRun } from './insert-run.ts'
+import { refuseOverQuota } from './queue-quota.ts'
 import { findEarlierRequest, saveRequest } from './run-requests.ts'
 import { carrierOf, countSteers, findSteer, findSteerByKey, saveSteer } from './steers.ts'
 
@@ -84,6 +85,8 @@ async function applyAdmission(
       return { type: 'steered', runId: admission.running, request: run.id }
     }
     case 'interrupt-then-open': {
+      const refused = await refuseOverQuota(db, open)
+      if (refused) return refused
       if (!(await appendAsGuest(db, open, { runId: admission.running, entry: open.interruption }))) return undefined
       return { type: 'opened', run: await openNew(db, run, { entry, rank: 'next' }), interrupted: admission.running }
     }
@@ -92,6 +95,8 @@ async function applyAdmission(
       const claim = claimFor && isFree ? { claimFor } : {}
       // A steer that finds no turn to join also goes next.
       const rank = open.policy === 'interrupt' || open.policy === 'steer' ? 'next' : 'last'
+      const refused = claim.claimFor ? undefined : await refuseOverQuota(db, open)
+      if (refused) return refused
       return { type: 'opened', run: await openNew(db, run, { entry, rank, ...claim }) }
     }
   }

@@ -1,4 +1,4 @@
-import { get, MISSING_UUID, post, type RecordedRequest, remove } from '../request.ts'
+import { get, MISSING_UUID, patch, post, type RecordedRequest, remove } from '../request.ts'
 
 const DEFAULT_ORGANIZATION = 'org-00000000-0000-4000-8000-000000000000'
 
@@ -56,6 +56,20 @@ export const PEOPLE: readonly RecordedRequest[] = [
   post('/v1/users', { name: 'Zoe' }, { key: 'other-admin' }),
   post('/v1/organizations', { name: 'Third' }, { key: 'admin' }),
   get('/v1/organizations', { key: 'admin' }),
+
+  get('/v1/limits'),
+  get('/v1/limits', { key: 'reader' }),
+  get('/v1/limits?organization_id={{org}}'),
+  get(`/v1/limits?organization_id=${DEFAULT_ORGANIZATION}`, { key: 'other-admin' }),
+  patch('/v1/organizations/{{org}}/limits', {
+    limits: { queued_turns_per_organization: 900 },
+    models: ['scripted/*'],
+    providers: [],
+  }),
+  patch('/v1/organizations/{{org}}/limits', { models: ['nonsense'] }),
+  patch('/v1/organizations/{{org}}/limits', { models: null, providers: null, limits: null }),
+  patch('/v1/organizations/{{org}}/limits', { limits: { streams_per_organization: 3 } }, { key: 'other-admin' }),
+  get('/v1/limits', { key: 'other-admin' }),
 
   get('/v1/audit'),
   get('/v1/audit?limit=3&order=asc'),
