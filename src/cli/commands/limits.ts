@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import { type CliContext, printJson } from '../cli-context.ts'
 import { withHome } from '../home-session.ts'
@@ -32,8 +33,10 @@ export const changeLimits = (assignments: readonly string[], flags: ChangeFlags,
     const { organizationId = 'default' } = await namedOrganization(flags.organization, context)
     const body = {
       limits: Object.fromEntries(assignments.map(parseAssignment)),
-      ...(flags.models === undefined ? {} : { models: namesIn(flags.models) }),
-      ...(flags.providers === undefined ? {} : { providers: namesIn(flags.providers) }),
+      ...defined({
+        models: flags.models === undefined ? undefined : namesIn(flags.models),
+        providers: flags.providers === undefined ? undefined : namesIn(flags.providers),
+      }),
     }
     print(await api.request<Limits>('PATCH', `/v1/organizations/${organizationId}/limits`, body), flags, cli)
   })

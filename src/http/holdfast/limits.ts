@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
 import { changeLimits, LIMIT_NAMES, showLimits } from '../../service/people/limits.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { operation } from '../operation.ts'
@@ -37,7 +38,7 @@ async function wireLimits(
   context: ServiceContext,
 ): Promise<z.output<typeof limitsSchema>> {
   const { trafficOf } = request.server.serverContext
-  const report = await showLimits({ trafficOf, ...(organizationId ? { organizationId } : {}) }, context)
+  const report = await showLimits({ trafficOf, ...defined({ organizationId }) }, context)
   const { keyId = null, models = null, providers = null, unpriced } = report
   return {
     organization_id: report.organizationId,
