@@ -252,3 +252,26 @@ test('a program changes the fallback chain of an agent, and the next turn fails 
   )
   assert.deepEqual((await holdfast.agents.get('ada')).fallback, ['mine/any'])
 })
+
+test('a program sets what its models are asked for, and a message can change the effort', async (context) => {
+  const asked: unknown[] = []
+  const listening = defineProvider({
+    async *stream(request) {
+      asked.push(request.settings)
+      yield* echo.stream(request, { signal: AbortSignal.timeout(10_000) })
+    },
+  })
+  const holdfast = await embed(context, { providers: { mine: listening } })
+  const modelSettings = { temperature: 0.5, responseFormat: { type: 'json' } } as const
+  const agent = await holdfast.agents.create({ name: 'ada', model: 'mine/any', tools: [], modelSettings })
+  await holdfast.messages.ask({ agent, text: 'hello', reasoning: 'high' })
+  const changed = await holdfast.agents.update(agent, { modelSettings: { maxOutputTokens: 50 } })
+  await holdfast.messages.ask({ agent: changed, text: 'hello' })
+  const plain = await holdfast.agents.update(agent, { modelSettings: {} })
+  await holdfast.messages.ask({ agent: plain, text: 'hello' })
+  assert.deepEqual(asked, [{ ...modelSettings, effort: 'high' }, { maxOutputTokens: 50 }, undefined])
+  await assert.rejects(
+    holdfast.agents.update(agent, { modelSettings: { temperature: 9 } }),
+    /modelSettings\.temperature: 9/,
+  )
+})

@@ -149,6 +149,8 @@ function hasEffect(name: string, value: Json): boolean {
   if (key) return parsed[key] !== undefined
   if (!REASONING.some((known) => known === name)) return false
   const { type, budget_tokens, thinking_budget, reasoning_effort } = objectOf(value)
+  const budgets = [budget_tokens, thinking_budget].filter(isSet)
+  if (budgets.some((budget) => numberIn('thinking_budget', budget) === undefined)) return false
   const values = name === 'effort' ? [value] : [type, budget_tokens, thinking_budget, reasoning_effort]
   return !values.some(isSet) || statesReasoning(parsed)
 }

@@ -1,5 +1,5 @@
 import type { AdmissionPolicy } from '../core/admission.ts'
-import type { Agent, Conversation } from '../core/agent.ts'
+import type { Agent, AgentSettings, Conversation } from '../core/agent.ts'
 import type { Verdict } from '../core/approval.ts'
 import type { Block } from '../core/block.ts'
 import type { NumberedChunk } from '../core/chunk.ts'
@@ -7,9 +7,11 @@ import type { CommandApproval } from '../core/command-approval.ts'
 import { defined } from '../core/defined.ts'
 import { parseId, type RunId } from '../core/id.ts'
 import { type InputPart, type Message, textOf } from '../core/message.ts'
+import type { ModelSettings } from '../core/model-settings.ts'
 import { Problem } from '../core/problem.ts'
 import type { Run } from '../core/run.ts'
 import type { SessionExpiry } from '../core/session-expiry.ts'
+import { storedSettings } from '../core/stored-settings.ts'
 import type { WatchEnd } from '../ports/streams.ts'
 import { blocksOf, requireBlockOf } from '../service/agents/agent-blocks.ts'
 import { deleteAgent, listAgents, requireAgent, updateAgent, withOwnSettings } from '../service/agents/agents.ts'
@@ -32,7 +34,7 @@ type AgentRef = string | Agent
 
 type SendRequest = Pick<
   SendOptions,
-  'maxSteps' | 'model' | 'background' | 'onGuarded' | 'streamTokens' | 'metadata'
+  'maxSteps' | 'model' | 'reasoning' | 'background' | 'onGuarded' | 'streamTokens' | 'metadata'
 > & {
   agent: AgentRef
   /** A conversation or its id. Default: the default conversation of the agent. */
@@ -57,11 +59,18 @@ export type SentMessage = SendResult
 /** `text` is what the model said in this run. A run that waits for approval or failed says so in `run`. */
 export type Reply = { run: Run; text: string; messages: Message[] }
 
+type CreateAgent = CreateAgentRequest & {
+  /** What is asked of every answer of the model, such as a temperature. */
+  modelSettings?: ModelSettings
+}
+
 type UpdateAgent = {
   name?: string
   system?: string
   model?: string
   fallback?: string[]
+  /** Replaces all of them; `{}` removes them. */
+  modelSettings?: ModelSettings
   tools?: string[]
   /** null: the default of each request. */
   whenBusy?: AdmissionPolicy | null
@@ -78,7 +87,7 @@ export type ServedHoldfast = { url: string; key: string; close(): Promise<void> 
 /** The API of an embedded Holdfast. Errors of the caller are thrown as `Problem`. */
 export type Holdfast = {
   agents: {
-    create(request: CreateAgentRequest): Promise<Agent>
+    create(request: CreateAgent): Promise<Agent>
     get(idOrName: string): Promise<Agent>
     /** Newest first. */
     list(): Promise<Agent[]>
@@ -133,6 +142,12 @@ export type Holdfast = {
 const PAGE = 100
 const DELETE_TIMEOUT_MS = 15_000
 
+const withModelSettings = (asked: ModelSettings | undefined) => {
+  const stored = asked && storedSettings(asked)
+  return (before: AgentSettings): AgentSettings =>
+    stored ? { ...before, wire: { ...before.wire, model_settings: stored } } : before
+}
+
 export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Holdfast, 'serve' | 'close'>): Holdfast {
   const agentOf = async (agent: AgentRef): Promise<Agent> =>
     typeof agent === 'string' ? requireAgent(agent, context) : agent
@@ -158,15 +173,17 @@ export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Hold
 
   return {
     agents: {
-      create: (request) => createAgent(request, context),
+      create: async ({ modelSettings, ...request }) =>
+        createAgent({ ...request, settings: withModelSettings(modelSettings)(request.settings ?? {}) }, context),
       get: (idOrName) => requireAgent(idOrName, context),
       list: () => listAgents(context),
-      update: async (agent, { whenBusy, sessionExpiry, commandApproval, ...change }) =>
+      update: async (agent, { whenBusy, sessionExpiry, commandApproval, modelSettings, ...change }) =>
         updateAgent(
           {
             agent: await agentOf(agent),
             ...change,
-            settings: withOwnSettings({ whenBusy, sessionExpiry, commandApproval }),
+            settings: (before) =>
+              withModelSettings(modelSettings)(withOwnSettings({ whenBusy, sessionExpiry, commandApproval })(before)),
           },
           context,
         ),
