@@ -1,6 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
+import { bundleConsole } from './console/bundle.ts'
 
 const COMMON: BuildOptions = {
   bundle: true,
@@ -46,8 +47,17 @@ export async function bundle({ command, modules = [] }: EntryPoints, target: str
     },
   })
   const supervisor = await bundleSupervisor(`${target}/supervisor`)
+  const console = await writeConsole(`${target}/console`)
   if (names.length > 0) await writeModules(names, target)
-  return [...Object.keys(metafile!.inputs), ...supervisor]
+  return [...Object.keys(metafile!.inputs), ...supervisor, ...console]
+}
+
+/** The console is served from these files. */
+async function writeConsole(target: string): Promise<string[]> {
+  mkdirSync(target, { recursive: true })
+  const { files, inputs } = await bundleConsole()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(target, name), text)
+  return inputs
 }
 
 /** What a program imports checks the version of Node.js first: imports are evaluated in their order. */

@@ -49,7 +49,10 @@ function removeUnused(): void {
 
 function hashOfSources(): string {
   const hash = createHash('sha256')
-  const files = [...globSync('src/**/*.ts', { exclude: ['src/**/*.test.ts'] }).sort(), 'bundle.ts', 'package-lock.json']
+  const sources = globSync(['src/**/*.ts', 'console/**/*'], { exclude: ['src/**/*.test.ts'] })
+    .filter((file) => statSync(file).isFile())
+    .sort()
+  const files = [...sources, 'bundle.ts', 'package-lock.json']
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(file)).update('\0')
   return hash.digest('hex').slice(0, 16)
 }

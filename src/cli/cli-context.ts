@@ -47,6 +47,8 @@ export type ServerHandle = {
   key: { key: string; file?: string; isNew: boolean }
   /** Stops accepting requests. */
   drain(): void
+  /** The path of a one-time link that signs a browser in; undefined on a public address. */
+  signInLink(): string | undefined
   close(): Promise<void>
 }
 

@@ -115,6 +115,12 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
     .option('--access-log', 'Log each request as one line of JSON on stderr.')
     .action(async (flags) => ends(await (await import('./commands/serve.ts')).serve(flags, cli)))
 
+  program
+    .command('console')
+    .description('Print an address that signs a browser of this machine in to the console of the running server.')
+    .example('console')
+    .action(async (flags) => (await import('./commands/console.ts')).openConsole(flags, cli))
+
   const deps = { cli, ends }
   addAgents(program, deps)
   addConversations(program, deps)

@@ -9,6 +9,7 @@ import type { ServiceContext } from '../service/service-context.ts'
 import { addressGroup } from './address-group.ts'
 import { bearerToken, newKeyMatcher } from './api-key.ts'
 import { registerAuditTrail } from './audit-trail.ts'
+import { type ConsoleSessions, isLink } from './console-session.ts'
 import { type ActiveKey, type KeyLookupResult, type KeyRing, newKeyRing } from './key-ring.ts'
 import type { Access } from './operation.ts'
 import { isAllowedOrigin } from './origin-check.ts'
@@ -23,7 +24,13 @@ export type Admission = {
   traffic: Pick<Traffic, 'openOf'>
 }
 
-type AdmissionOptions = { context: ServiceContext; apiKey: string; isLocal: boolean; limits: Limits }
+type AdmissionOptions = {
+  context: ServiceContext
+  apiKey: string
+  isLocal: boolean
+  limits: Limits
+  sessions: ConsoleSessions
+}
 
 type AdmissionDecision =
   | { type: 'enter'; caller?: Caller; key?: ActiveKey }
@@ -32,11 +39,15 @@ type AdmissionDecision =
 
 const MAX_ADDRESSES = 10_000
 
+/** Instead of a token: the cookie was sent by a page of another origin. */
+const FOREIGN = Symbol('foreign')
+
 /** The home's own key administers the default organization. */
 const HOME: Caller = { actor: 'home', organizationId: DEFAULT_ORGANIZATION, scope: 'admin' }
 
 /** Admission middleware: checks Host and Origin, then the key and its rate limits, then the scope of the operation. */
-export function admit(server: FastifyInstance, { context, apiKey, isLocal, limits }: AdmissionOptions): Admission {
+export function admit(server: FastifyInstance, options: AdmissionOptions): Admission {
+  const { context, apiKey, isLocal, limits, sessions } = options
   const isHome = newKeyMatcher(apiKey)
   const trail = registerAuditTrail(server, context)
   const failuresByAddress = newBuckets(MAX_ADDRESSES, () => newBucket(perMinute(limits.refusalsPerMinute)))
@@ -73,11 +84,36 @@ export function admit(server: FastifyInstance, { context, apiKey, isLocal, limit
     if (!isAllowedOrigin({ host, origin }, { isLocal, corsOrigins: context.corsOrigins }))
       return { type: 'refuse', status: 403, detail: originRefusal({ host, origin }), who: {} }
     if (operationOf(request)?.scope === 'open') return { type: 'enter' }
-    const token = bearerToken(authorization)
+    const token = bearerToken(authorization) ?? tokenOfCookie(request)
     if (token === undefined) return refuseWithoutKey(request)
+    if (token === FOREIGN)
+      return {
+        type: 'refuse',
+        status: 403,
+        detail: 'The cookie of the console works on pages of this server only.',
+        who: {},
+      }
+    if (isLink(token)) return decideForLink(token, request)
     if (isHome(token)) return decideForCaller(HOME, request)
     const cached = ring.findCached(token)
     return cached ? decideForKey(cached, request) : ring.find(token).then((found) => decideForKey(found, request))
+  }
+
+  /** The cookie stands for the key it was made from: the rest of the server sees that key. */
+  function tokenOfCookie(request: FastifyRequest): string | typeof FOREIGN | undefined {
+    const claim = sessions.claimOf(request)
+    if (claim.type === 'none') return undefined
+    if (claim.type === 'foreign') return FOREIGN
+    request.headers.authorization = `Bearer ${claim.token}`
+    return claim.token
+  }
+
+  /** A link is good for signing in, and for nothing else. */
+  function decideForLink(token: string, request: FastifyRequest): AdmissionDecision {
+    const isSignIn = request.method === 'POST' && request.routeOptions.url === '/v1/session'
+    if (!isSignIn || !isLocal || !sessions.takeLink(token)) return refuseWithoutKey(request)
+    request.headers.authorization = `Bearer ${apiKey}`
+    return { type: 'enter', caller: HOME }
   }
 
   function decideForKey(found: KeyLookupResult, request: FastifyRequest): AdmissionDecision {

@@ -10,7 +10,7 @@ import { WARNINGS_HEADER } from './warnings.ts'
 export async function inProcessServer({ context, version }: InProcessOptions): Promise<InProcessServer> {
   const apiKey = randomBytes(32).toString('hex')
   const { report } = context.deps
-  const { server, close } = buildServer({ context, host: DEFAULT_HOST, apiKey, version, report })
+  const { server, close } = await buildServer({ context, host: DEFAULT_HOST, apiKey, version, report })
   await server.ready()
   return {
     async send(path, init) {

@@ -2,6 +2,7 @@ import 'fastify'
 import type { OrganizationId } from '../core/id.ts'
 import type { Caller, KeyId } from '../core/people.ts'
 import type { OpenTraffic } from '../service/people/limits.ts'
+import type { ConsoleSessions } from './console-session.ts'
 import type { ErrorTable } from './errors.ts'
 import type { KeepAliveTimer } from './event-stream.ts'
 import type { InFlight } from './in-flight.ts'
@@ -25,6 +26,7 @@ type ServerContext = {
   /** Aborted when draining starts: new requests are refused, current ones continue. */
   draining: AbortSignal
   streams: { opened(): void; closed(): void }
+  sessions: ConsoleSessions
   /**
    * Digest of a request's key. It is part of the retry fingerprint: a request of one key is never a retry of another's.
    */

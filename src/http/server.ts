@@ -6,9 +6,11 @@ import { admit } from './admission.ts'
 import { newApiDescription } from './api-description.ts'
 import { keyDigest } from './api-key.ts'
 import { shareConnections } from './connections.ts'
+import { newConsoleSessions } from './console-session.ts'
 import { registerCors } from './cors.ts'
 import { type ErrorAnswer, toErrorAnswer } from './errors.ts'
 import { newKeepAliveTimer } from './event-stream.ts'
+import { signInPath } from './holdfast/session.ts'
 import { boundBytesInFlight } from './in-flight.ts'
 import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
@@ -41,6 +43,8 @@ export type RunningServer = {
   url: string
   /** Starts a graceful shutdown: new requests are refused, current ones continue. */
   drain(): void
+  /** The path of a one-time link that signs a browser in; undefined on a public address. */
+  signInLink(): string | undefined
   /** Ends streams without `[DONE]`, answers waiting requests with 503 and refuses new ones. */
   close(): Promise<void>
 }
@@ -55,16 +59,16 @@ const CLOSE_GRACE_MS = 2_000
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   requireKey(options)
   const { host, port } = options
-  const { server, drain, close } = buildServer(options)
+  const { server, drain, close, signInLink } = await buildServer(options)
   await server.listen({ host, port })
   const { port: taken } = server.server.address() as { port: number }
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, drain, close }
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, drain, close, signInLink }
 }
 
 type BuiltServer = Omit<RunningServer, 'url'> & { server: FastifyInstance }
 
 /** The server before it listens. */
-export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
+export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise<BuiltServer> {
   const { context, host, apiKey, version, report, log } = options
   const { limits } = context
   const server = fastify({
@@ -80,6 +84,7 @@ export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
     genReqId: () => crypto.randomUUID(),
     schemaController: { compilersFactory: SCHEMA_COMPILERS },
   })
+  const sessions = newConsoleSessions({ box: context.secretKeys.box, homeId: await context.deps.store.homeId() })
   const metrics = newMetrics(context)
   const closing = new AbortController()
   const draining = new AbortController()
@@ -96,6 +101,7 @@ export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
     closing: closing.signal,
     draining: draining.signal,
     streams: metrics.streams,
+    sessions,
     keyOf: keyDigest,
     recheckKeys: () => ring.recheck(),
     trafficOf: ({ organizationId, keyId }) => ({
@@ -112,7 +118,7 @@ export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
   }
   answerErrors(server, reportAndLog)
   registerCors(server, context.corsOrigins ?? [])
-  const { contextOf, ring, traffic } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits })
+  const { contextOf, ring, traffic } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits, sessions })
   refuseWhileDraining(server)
   boundStreams(server, limits)
   const bytes = boundBytesInFlight(server, limits)
@@ -135,6 +141,7 @@ export function buildServer(options: Omit<ServerOptions, 'port'>): BuiltServer {
   return {
     server,
     drain: () => draining.abort(),
+    signInLink: () => (isLoopback(host) ? signInPath(sessions.newLink()) : undefined),
     async close() {
       draining.abort()
       closing.abort()

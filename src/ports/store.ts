@@ -54,6 +54,8 @@ export type Store = {
   audit: AuditLog
   callbacks: CallbackStore
   changes: ChangeStore
+  /** A short random name of this database. */
+  homeId(): Promise<string>
   ids: IdStore
   /**
    * Calls the listener when another process may have written: a wake-up signal without data. Returns the unsubscribe

@@ -13,6 +13,7 @@ import { cooldownStore } from './credentials/cooldowns.ts'
 import { credentialStore } from './credentials/credentials.ts'
 import { modelNoteStore } from './credentials/model-notes.ts'
 import type { Database } from './database/database.ts'
+import { homeId } from './home-id.ts'
 import { idStore } from './ids.ts'
 import { blockStore } from './memory/blocks.ts'
 import { passageStore } from './memory/passages.ts'
@@ -71,6 +72,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     audit: auditLog(database),
     callbacks: callbackStore(database),
     changes: changeStore(database),
+    homeId: () => homeId(database),
     ids: idStore(database),
     onForeignWrite,
     close,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { attemptLines } from '../../src/cli/render/attempt.ts'
-import { billOf } from '../../src/cli/render/bill.ts'
 import { remedyText } from '../../src/cli/render/chunk.ts'
 import { renderStory } from '../../src/cli/render/story.ts'
 import { PLAIN } from '../../src/cli/terminal.ts'
 import type { TurnEvent } from '../../src/core/event.ts'
 import type { Run, RunSettings } from '../../src/core/run.ts'
+import { billOf } from '../../src/service/runs/run-bill.ts'
 import type { RunLabels } from '../../src/service/runs/run-labels.ts'
 
 const settings: RunSettings = {

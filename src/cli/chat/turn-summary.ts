@@ -1,9 +1,10 @@
 import type { RunId } from '../../core/id.ts'
 import { parseTarget, SCRIPTED } from '../../core/target.ts'
+import { type Bill, billOf } from '../../service/runs/run-bill.ts'
 import { readRunLabels } from '../../service/runs/run-labels.ts'
 import { showRun } from '../../service/runs/runs.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { type Bill, billOf, dollars } from '../render/bill.ts'
+import { dollars } from '../render/bill.ts'
 import { safeText } from '../terminal.ts'
 
 /** One line about a turn: tokens, cost, the models that answered and the time. Undefined if no model was asked. */

@@ -1,9 +1,10 @@
 import type { Cooldown } from '../../core/credential.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { RunSettings } from '../../core/run.ts'
+import { handleOf } from '../../service/runs/run-bill.ts'
 import type { RunLabels } from '../../service/runs/run-labels.ts'
 import { safeText } from '../terminal.ts'
-import { costText, handleOf, usageText } from './bill.ts'
+import { costText, usageText } from './bill.ts'
 import { remedyText } from './chunk.ts'
 
 type AttemptFailed = Extract<TurnEvent, { type: 'attempt-failed' }>

@@ -1,45 +1,11 @@
-import type { Agent } from '../../core/agent.ts'
-import { textOf } from '../../core/message.ts'
-import { FREE, type Price } from '../../core/price.ts'
 import { phaseOf, type Run } from '../../core/run.ts'
-import { parseTarget, SCRIPTED } from '../../core/target.ts'
-import { findAgent } from '../../service/agents/agents.ts'
-import { readRunLabels } from '../../service/runs/run-labels.ts'
-import { showRun } from '../../service/runs/runs.ts'
-import type { ServiceContext } from '../../service/service-context.ts'
+import type { RunOverview } from '../../service/runs/run-overview.ts'
 import { runJson } from '../run-json.ts'
 import type { Screen } from '../terminal.ts'
-import { billOf, costCell } from './bill.ts'
+import { costCell } from './bill.ts'
 import { ageText, count, PHASE_COLOR } from './run.ts'
 import { shortId } from './short-id.ts'
 import { type Column, printTable } from './table.ts'
-
-/** What a person recognizes a run by. */
-type RunOverview = { run: Run; agentName: string; firstWords: string; cost: number | undefined }
-
-export async function runOverviews(runs: readonly Run[], context: ServiceContext): Promise<RunOverview[]> {
-  const labels = await readRunLabels(context)
-  const price = (handle: string): Price | undefined =>
-    parseTarget(handle)?.provider === SCRIPTED ? FREE : labels.price(handle)
-  const names = new Map<Agent['id'], Promise<string>>()
-  const nameOf = (id: Agent['id']): Promise<string> => {
-    const known = names.get(id) ?? findAgent(id, context).then((agent) => agent?.name ?? '(deleted)')
-    names.set(id, known)
-    return known
-  }
-  return Promise.all(
-    runs.map(async (run) => {
-      const { events } = await showRun(run.id, context)
-      const { cost, hasUnknown } = billOf({ events }, { price })
-      const first = events[0]?.event
-      const inputs = first?.type === 'input-accepted' ? first.inputs : []
-      const task = first?.type === 'input-accepted' ? first.settings.task : undefined
-      const words = inputs.map(({ content }) => textOf(content)).join(' ')
-      const firstWords = words || (task ? `(${task})` : run.continues ? '(continues after an approval)' : '')
-      return { run, agentName: await nameOf(run.agentId), firstWords, cost: hasUnknown ? undefined : cost }
-    }),
-  )
-}
 
 type PrintOptions = {
   now: number

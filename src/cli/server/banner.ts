@@ -10,7 +10,7 @@ import { safeText } from '../terminal.ts'
 
 /** The start screen of the server. */
 export async function bannerLines(
-  { url, key }: Pick<ServerHandle, 'url' | 'key'>,
+  { url, key, signInLink }: Pick<ServerHandle, 'url' | 'key' | 'signInLink'>,
   { context, settings }: OpenedApp,
   { environment, out }: CliContext,
 ): Promise<string[]> {
@@ -30,6 +30,7 @@ export async function bannerLines(
     ...(sandbox ? [['Sandbox', sandbox] as const] : []),
     ...(lastBackup ? [['Backup', lastBackupText(lastBackup, context.deps.clock.now())] as const] : []),
     ['Key', key.isNew ? `${key.key} ${dim(`(shown once; stored in ${where})`)}` : `in ${where}`],
+    ['Console', consoleText(url, key.isNew ? signInLink() : undefined, dim)],
     ['API', `${url}/docs ${dim('for people')}, ${url}/openapi.json ${dim('for programs')}`],
   ] as const
   return [
@@ -42,6 +43,12 @@ export async function bannerLines(
     '',
   ]
 }
+
+/** A fresh home has a link that signs in, because its key was never seen before. */
+const consoleText = (url: string, link: string | undefined, dim: (text: string) => string): string =>
+  link === undefined
+    ? `${url}/ ${dim(`(sign in with the key, or with ${commandLine('console')})`)}`
+    : `${url}${link} ${dim('(signs in once, within ten minutes)')}`
 
 /** Whether workspaces can run on this machine; a missing program is reported at the start, not at the first use. */
 async function sandboxText({ workspaces }: Pick<ServiceContext, 'workspaces'>): Promise<string | undefined> {

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import { EFFORTS } from '../../core/model-settings.ts'
+import { Problem } from '../../core/problem.ts'
 import { requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { sendMessage } from '../../service/messages/send-message.ts'
 import { id } from '../field.ts'
 import { newAgentBody } from '../letta/agent-body.ts'
 import { createAgentFrom } from '../letta/agents.ts'
 import { requireRun, runPath } from '../letta/path-params.ts'
-import { sendBody } from '../letta/send-body.ts'
+import { contentBody, sendBody, toInputParts } from '../letta/send-body.ts'
 import { streamRun } from '../letta/stream.ts'
 import { operation } from '../operation.ts'
 import { chunkSchema } from './wire/chunk.ts'
@@ -43,7 +44,8 @@ const sendText = operation({
   summary: 'Sends text to a conversation and returns its run at once; by default the run is queued behind earlier ones',
   params: { conversation_id: id('conv').describe('The id of a conversation.') },
   body: z.object({
-    text: z.string(),
+    text: z.string().optional().describe('The message. Either this or `content`.'),
+    content: contentBody.optional().describe('The message as a list of texts and images. Either this or `text`.'),
     otid: z.string().min(1).max(200).optional().describe('A repeat with the same otid attaches to the first run.'),
     on_guarded: z
       .enum(['ask', 'deny'])
@@ -62,14 +64,17 @@ const sendText = operation({
   example: { text: 'Hello' },
   answer: sentSchema,
   async handle({ params, body }, context) {
-    const { text, otid, on_guarded, stream_tokens, reasoning_effort, when_busy } = body
+    const { text, content, otid, on_guarded, stream_tokens, reasoning_effort, when_busy } = body
+    const message = content ?? text
+    if (message === undefined || (content !== undefined && text !== undefined))
+      throw new Problem('invalid', 'body: send either `text` or `content`')
     const { agent, conversation } = await requireConversationAndAgent(params.conversation_id, context)
     const sent = await sendMessage(
       {
         agent,
         conversationId: conversation.id,
         conversation,
-        content: [{ type: 'text', text }],
+        content: toInputParts(message),
         metadata: { run_type: 'command' },
         ...defined({
           otid: otid || undefined,

@@ -5,11 +5,14 @@ import { auditOperations } from './audit.ts'
 import { cacheOperations } from './cache.ts'
 import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
+import { consoleOperations } from './console.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
 import { modelNoteOperations } from './model-notes.ts'
+import { overviewOperations } from './overviews.ts'
 import { peopleOperations } from './people.ts'
 import { serverOperations } from './server.ts'
+import { sessionOperations } from './session.ts'
 import { workspaceOperations } from './workspaces.ts'
 
 /** Operations that the official client does not have. Errors have the same format, so that one client can read both. */
@@ -17,14 +20,17 @@ export const HOLDFAST: Surface = {
   errors: LETTA_ERRORS,
   notServed: [],
   operations: [
+    ...consoleOperations,
     ...serverOperations,
     ...approvalOperations,
     ...changeOperations,
     ...commandOperations,
+    ...overviewOperations,
     ...keyOperations,
     ...peopleOperations,
     ...limitOperations,
     ...auditOperations,
+    ...sessionOperations,
     ...cacheOperations,
     ...modelNoteOperations,
     ...workspaceOperations,

@@ -70,15 +70,5 @@ const docs = operation({
       .send(request.server.serverContext.description.page(`${request.protocol}://${request.host}`)),
 })
 
-const home = operation({
-  route: 'GET /',
-  scope: 'open',
-  summary: 'Redirects to /docs',
-  group: 'server',
-  produces: 'text/html',
-  answer: z.string(),
-  handle: ({ reply }) => reply.redirect('/docs'),
-})
-
 /** Operations of the server itself, for operators and monitoring. */
-export const serverOperations = [health, ready, metrics, openApi, docs, home]
+export const serverOperations = [health, ready, metrics, openApi, docs]

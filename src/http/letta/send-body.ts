@@ -31,14 +31,15 @@ const imagePart = z.object({
     z.object({ type: z.literal('url'), url: z.url() }),
   ]),
 })
-const content = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)])
+/** Text, or a list of texts and images. */
+export const contentBody = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)])
 
 const plainMessage = z.object({
   type: z.literal('message'),
   role: z
     .enum(['user', 'system', 'assistant'])
     .describe('Sender of the message. `assistant` adds text to the history as if the model had written it.'),
-  content,
+  content: contentBody,
   otid: z
     .string()
     .min(1)
@@ -126,7 +127,7 @@ export const sendBody = z.object({
     .max(1000)
     .nullish()
     .describe('Messages to send; the first one may answer pending calls. Either this or `input`.'),
-  input: content.nullish().describe('Short form of one user message. Either this or `messages`.'),
+  input: contentBody.nullish().describe('Short form of one user message. Either this or `messages`.'),
   agent_id: z.string().nullish().describe('Id of the agent, for the conversation `default`. Conversation routes only.'),
   streaming: z
     .boolean()
@@ -272,7 +273,7 @@ function toResultVerdict({ tool_call_id, tool_return, status }: z.output<typeof 
   }
 }
 
-function toInputParts(parts: z.output<typeof content>): InputPart[] {
+export function toInputParts(parts: z.output<typeof contentBody>): InputPart[] {
   if (typeof parts === 'string') return [{ type: 'text', text: parts }]
   return parts.map((part): InputPart => {
     if (part.type === 'text') return part

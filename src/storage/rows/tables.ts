@@ -55,6 +55,7 @@ export type Tables = SearchTables & {
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
   changes: ChangesTable
+  homes: { id: string }
   change_marks: { number: number; at: number; pruned: number }
 }
 

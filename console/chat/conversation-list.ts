@@ -1,0 +1,79 @@
+import { useSignal } from '@preact/signals'
+import { type Failure, request } from '../api.ts'
+import { html } from '../html.ts'
+import { visible } from '../parts/markdown.ts'
+import { Fault, ListState } from '../parts/notice.ts'
+import { useResource } from '../resource.ts'
+import { goTo, hrefOf } from '../route.ts'
+import { may } from '../session.ts'
+import { ageOf } from '../times.ts'
+
+type Agent = { id: string; name: string }
+
+type Listed = {
+  id: string
+  is_default: boolean
+  agent_id: string
+  title: string | null
+  first_words: string
+  archived: boolean
+  active_at: string
+}
+
+/** The agents, and the conversations of one of them. */
+export function ConversationList({ chosen }: { chosen?: string }) {
+  const agents = useResource<Agent[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent').value
+  const shown = useResource<{ agent_id: string }>(
+    chosen ? `/v1/holdfast/conversations/${chosen}` : undefined,
+    () => false,
+  ).value.value
+  const opened = useSignal<string | undefined>(undefined)
+  const agentId = opened.value ?? shown?.agent_id ?? agents.value?.[0]?.id
+  return html`
+    <nav class=${`pane list ${chosen ? 'behind' : ''}`} aria-label="Conversations">
+      <div class="pane-head">
+        <label>Agent
+          <select value=${agentId} onChange=${(event: Event) => {
+            opened.value = (event.target as HTMLSelectElement).value
+          }}>
+            ${(agents.value ?? []).map(({ id, name }) => html`<option value=${id} key=${id}>${visible(name)}</option>`)}
+          </select>
+        </label>
+      </div>
+      <${ListState} resource=${agents} empty="No agents yet. Create one under Agents." />
+      ${agentId && html`<${Conversations} key=${agentId} agentId=${agentId} chosen=${chosen} />`}
+    </nav>
+  `
+}
+
+function Conversations({ agentId, chosen }: { agentId: string; chosen?: string }) {
+  const failure = useSignal<Failure | undefined>(undefined)
+  const list = useResource<Listed[]>(`/v1/holdfast/conversations?agent_id=${agentId}`, (change) =>
+    change.kind === 'conversation' || change.kind === 'run' ? change.agent_id === agentId : false,
+  ).value
+
+  async function begin(): Promise<void> {
+    const answer = await request<{ id: string }>('POST', `/v1/conversations?agent_id=${agentId}`, {})
+    if (answer.ok) goTo('chat', answer.value.id)
+    else failure.value = answer.failure
+  }
+
+  return html`
+    ${may('agent') && html`<button onClick=${begin}>New conversation</button>`}
+    <${Fault} failure=${failure.value} />
+    <${ListState} resource=${list} empty="No conversations yet." />
+    <ul class="rows">
+      ${(list.value ?? [])
+        .filter(({ archived }) => !archived)
+        .map(
+          (one) => html`
+          <li key=${one.id}>
+            <a href=${hrefOf('chat', one.id)} aria-current=${one.id === chosen ? 'true' : undefined}>
+              <span class="words">${visible(one.title ?? (one.first_words || (one.is_default ? 'Default conversation' : 'No messages yet')))}</span>
+              <span class="age">${ageOf(one.active_at)}</span>
+            </a>
+          </li>`,
+        )}
+    </ul>
+  `
+}

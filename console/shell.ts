@@ -1,0 +1,74 @@
+import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { connection } from './feed.ts'
+import { html } from './html.ts'
+import { useResource } from './resource.ts'
+import { hrefOf, route } from './route.ts'
+import { ChatScreen } from './screens/chat.ts'
+import { type Approval, InboxScreen } from './screens/inbox.ts'
+import { SignInScreen } from './screens/sign-in.ts'
+import { signedIn, signOut } from './session.ts'
+import { duration, now } from './times.ts'
+
+/** `of`: the screen of one of them. */
+type Screen = { title: string; list: ComponentType<{ id?: string }>; of?: ComponentType<{ id: string }> }
+
+const SCREENS: Record<string, Screen> = {
+  inbox: { title: 'Inbox', list: InboxScreen },
+  chat: { title: 'Chat', list: ChatScreen, of: ChatScreen },
+}
+
+export function Shell() {
+  const { value } = signedIn
+  if (value.state === 'checking') return html`<p class="starting" role="status">Checking who you are …</p>`
+  return html`
+    ${value.state === 'signed-out' && html`<${SignInScreen} reason=${value.reason} />`}
+    ${(value.state === 'signed-in' || hasBeenIn) && html`<${SignedIn} isCovered=${value.state === 'signed-out'} />`}
+  `
+}
+
+let hasBeenIn = false
+
+/** Stays mounted, hidden, when the key ends in the middle of an action: what was typed is not lost. */
+function SignedIn({ isCovered }: { isCovered: boolean }) {
+  hasBeenIn = true
+  const waiting = useResource<Approval[]>('/v1/approvals', ({ kind }) => kind === 'run').value.value?.length ?? 0
+  const { screen: name, id } = route.value
+  const screen = SCREENS[name] ?? SCREENS.inbox!
+  useEffect(() => {
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${screen.title} · Holdfast`
+  }, [waiting, screen.title])
+  const Shown = id !== undefined && screen.of ? screen.of : screen.list
+  return html`
+    <div class="frame" hidden=${isCovered}>
+      <a class="skip" href="#content" onClick=${skipToContent}>Skip to the content</a>
+      <header>
+        <a class="brand" href=${hrefOf('inbox')}>Holdfast</a>
+        <nav aria-label="Screens">
+          ${Object.entries(SCREENS).map(
+            ([key, { title }]) => html`
+              <a href=${hrefOf(key)} aria-current=${name === key ? 'page' : undefined}>
+                ${title}${key === 'inbox' && waiting > 0 && html` <span class="count">${waiting}</span>`}
+              </a>`,
+          )}
+        </nav>
+        <${ConnectionNote} />
+        <button class="quiet" onClick=${signOut}>Sign out</button>
+      </header>
+      <main id="content" tabindex="-1"><${Shown} key=${`${name}/${id ?? ''}`} id=${id} /></main>
+    </div>
+  `
+}
+
+/** The hash is the route, so a link to the content must not change it. */
+function skipToContent(event: Event): void {
+  event.preventDefault()
+  document.getElementById('content')?.focus()
+}
+
+function ConnectionNote() {
+  const { value } = connection
+  if (value.state !== 'lost') return html`<span class="connection" role="status"></span>`
+  const since = duration(Math.max(0, now.value - value.since))
+  return html`<span class="connection lost" role="status">No connection for ${since}. Trying again; what you see is from before.</span>`
+}

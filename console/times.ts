@@ -1,0 +1,30 @@
+import { signal } from '@preact/signals'
+
+/** The present, once a second, for ages and countdowns. A hidden tab does not count. */
+export const now = signal(Date.now())
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now()
+}, 1_000)
+
+const UNITS: [string, number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+
+/** `3 min`, `2 h`, `5 d`: the largest unit that fits. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  const [unit, size] = UNITS.find(([, one]) => ms >= one)!
+  const count = ms / size
+  return `${count < 10 && unit === 's' ? count.toFixed(1) : Math.floor(count)} ${unit}`
+}
+
+export const ageOf = (date: string): string => {
+  const ms = now.value - Date.parse(date)
+  // A clock that is wrong must not show an age below zero.
+  return ms < 5_000 ? 'just now' : `${duration(ms)} ago`
+}
+
+export const clockTime = (date: string): string => new Date(date).toLocaleString()

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { missingProgram } from '../harness/programs.ts'
+import { openChat, openConsole, say } from './fixture-console.ts'
+
+const skip = missingProgram('chromium')
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Evaluated by the test, not loaded by the page: its policy stays as it is. */
+async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    type Axe = { run(): Promise<{ violations: { id: string; nodes: { target: string[] }[] }[] }> }
+    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
+  })
+}
+
+test('a person signs in, talks, and sees what was said after a reload', { skip }, async (context) => {
+  const { makeAgent, openPage } = await openConsole(context)
+  await makeAgent('ada')
+  const page = await openPage()
+  await openChat(page)
+  await say(page, 'what time is it?')
+  await page.locator('.said.assistant', { hasText: 'It is' }).waitFor()
+  await page.locator('details.tool', { hasText: 'current_time' }).waitFor()
+  await page.reload()
+  await page.locator('.said.user', { hasText: 'what time is it?' }).waitFor()
+  assert.equal(await page.locator('.said.user').count(), 1)
+})
+
+test('an approval is decided in the inbox while the chat is open elsewhere, and both show it', {
+  skip,
+}, async (context) => {
+  const { makeAgent, openPage } = await openConsole(context)
+  await makeAgent('ada')
+  const [chat, inbox] = [await openPage(), await openPage()]
+  await openChat(chat)
+  await say(chat, 'send a postcard to Ann saying hi')
+  await chat.locator('.chat .card').waitFor()
+  const card = inbox.locator('.card')
+  await card.getByText('Ann', { exact: true }).waitFor()
+  assert.match(await inbox.title(), /^\(1\) Inbox/)
+  await card.getByRole('button', { name: 'Approve' }).click()
+  await inbox.getByText('Nothing waits for you.').waitFor()
+  await chat.locator('.said.assistant', { hasText: 'sent' }).last().waitFor()
+  assert.equal(await chat.locator('.chat .card').count(), 0)
+})
+
+test('two people who decide the same request: the second is told what was decided', { skip }, async (context) => {
+  const { makeAgent, openPage, request } = await openConsole(context)
+  await makeAgent('ada')
+  const page = await openPage()
+  await openChat(page)
+  await say(page, 'send a postcard to Ann saying hi')
+  await page.locator('.chat .card').waitFor()
+  // The page of the second person has not been told yet: its button is still there.
+  const [pending] = await request<{ run_id: string; tool_calls: { tool_call_id: string }[] }[]>('GET', '/v1/approvals')
+  await page.route('**/v1/approvals', (route) => route.abort())
+  await request('POST', `/v1/approvals/${pending!.run_id}`, {
+    approvals: pending!.tool_calls.map(({ tool_call_id }) => ({ tool_call_id, verdict: 'deny', reason: 'no' })),
+  })
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page
+    .locator('.fault, .note', { hasText: /denied|decided|answered/i })
+    .first()
+    .waitFor()
+})
+
+test('a turn is stopped, and a tab goes on after kill -9 of the server without a reload', { skip }, async (context) => {
+  const { makeAgent, openPage, server } = await openConsole(context)
+  await makeAgent('ada')
+  const page = await openPage()
+  await openChat(page)
+  await say(page, 'count to 50')
+  await page.locator('details.tool', { hasText: 'slow_count' }).waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('The last turn was stopped.').waitFor()
+  await say(page, 'count to 8')
+  await page.locator('details.tool.running', { hasText: /[2-7] of 8/ }).waitFor()
+  await page.getByLabel('Message', { exact: true }).fill('a draft')
+  await server.kill()
+  await page.getByText('No connection for').waitFor()
+  await server.start()
+  await page
+    .locator('.said.assistant', { hasText: 'Counted' })
+    .or(page.locator('details.tool.success', { hasText: 'slow_count' }))
+    .last()
+    .waitFor()
+  await page.locator('.connection.lost').waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'a draft')
+})
+
+test('a phone shows the chat without a horizontal scroll, and no screen has a fault of accessibility in either theme', {
+  skip,
+}, async (context) => {
+  const { makeAgent, openPage } = await openConsole(context)
+  await makeAgent('ada')
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await openPage({ colorScheme, viewport: { width: 380, height: 740 } })
+    await openChat(page)
+    await say(page, colorScheme === 'light' ? 'send a postcard to Ann saying hi' : 'hello')
+    await page.locator('.chat .card').waitFor()
+    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    assert.deepEqual(await accessibilityFaults(page), [], `chat, ${colorScheme}`)
+    await page.getByRole('link', { name: 'Inbox' }).click()
+    await page.locator('.card').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [], `inbox, ${colorScheme}`)
+  }
+})
+
+test('what a model or a tool says is text: nothing of it runs, loads or hides', { skip }, async (context) => {
+  const { makeAgent, openPage, request } = await openConsole(context)
+  const agent = await makeAgent('<img src=x onerror=alert(1)>')
+  const hostile = [
+    '<script>window.hit = 1</script>',
+    '<img src="http://127.0.0.1:1/x" onerror="window.hit = 1">',
+    '[link](javascript:window.hit=1) ![x](http://127.0.0.1:1/y)',
+    '<style>body{display:none}</style><form action=/v1/session><button>go</button></form>',
+    '<svg onload="window.hit=1"><a href="data:text/html,x">x</a></svg> \u202egnp.exe \u200b',
+  ]
+  await request('POST', `/v1/agents/${agent}/messages`, {
+    messages: hostile
+      .map((content) => ({ role: 'assistant', content }))
+      .concat([{ role: 'user', content: 'hello' }] as never),
+  })
+  const page = await openPage()
+  const requested: string[] = []
+  page.on('request', (one) => requested.push(one.url()))
+  await openChat(page)
+  await page.locator('.said').last().waitFor()
+  assert.equal(await page.evaluate(() => (globalThis as { hit?: number }).hit), undefined)
+  assert.equal(await page.locator('.log script, .log style, .log form, .log svg, .log img').count(), 0)
+  assert.deepEqual(
+    await page
+      .locator('.log a[href]')
+      .evaluateAll((links) =>
+        links.map((link) => link.getAttribute('href')).filter((href) => !/^(https?|#)/.test(href!)),
+      ),
+    [],
+  )
+  assert.deepEqual(
+    requested.filter((one) => one.includes('127.0.0.1:1/')),
+    [],
+  )
+})
