@@ -1,8 +1,9 @@
 import { test } from 'node:test'
+import { ADMISSION_POLICIES } from '../../src/core/admission.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { survivesKill } from './when-busy-killed.ts'
 
-for (const mode of ['queue', 'steer', 'interrupt']) {
+for (const mode of ADMISSION_POLICIES) {
   test(`${mode}: kill -9 after a message was accepted during a turn loses nothing and does nothing twice`, (context) =>
     survivesKill(context, mode))
 

@@ -22,8 +22,8 @@ export async function survivesKill(context: TestContext, mode: string, environme
     (await textsOf(client, first.id)).some(({ message_type }) => message_type === 'tool_call_message'),
   )
   const body = { messages: [{ role: 'user', content: 'And this', otid: 'one' }], when_busy: mode }
-  const send = async (): Promise<WireValue> =>
-    (await server.fetch(`/v1/agents/${agent.id}/messages/async`, { method: 'POST', body: JSON.stringify(body) })).json()
+  const send = async (): Promise<WireValue> => client.agents.messages.createAsync(agent.id, body as never)
+  if (mode === 'reject') return leavesNothing(server, { agentId: agent.id, first: first.id, send })
   const sent = await send()
   await server.kill()
   await server.start()
@@ -40,6 +40,22 @@ export async function survivesKill(context: TestContext, mode: string, environme
   const said = messages.filter(({ message_type, content }) => message_type === 'user_message' && content === 'And this')
   assert.equal(said.length, 1)
   assert.equal(messages.at(-1).message_type, 'assistant_message', 'it was answered')
+}
+
+/** A message that was refused has no effect after the restart either, and its turn goes on. */
+async function leavesNothing(
+  server: Awaited<ReturnType<typeof openServer>>,
+  { agentId, first, send }: { agentId: string; first: string; send(): Promise<WireValue> },
+): Promise<void> {
+  const { client } = server
+  await assert.rejects(send(), (fault: { status?: number }) => fault.status === 409)
+  await server.kill()
+  await server.start()
+  await until(async () => (await client.runs.retrieve(first)).status === 'completed')
+  assert.equal((await client.runs.list({ agent_id: agentId })).getPaginatedItems().length, 1)
+  const messages = (await client.agents.messages.list(agentId)).getPaginatedItems() as WireValue[]
+  assert.ok(!messages.some(({ content }) => content === 'And this'))
+  assert.equal(typeof (await send()).id, 'string', 'the same message is accepted afterwards')
 }
 
 const textsOf = async (client: Awaited<ReturnType<typeof openServer>>['client'], id: string): Promise<WireValue[]> =>
