@@ -22,8 +22,9 @@ if [[ "$funcstack[1]" = "_holdfast" ]]; then _holdfast "$@"; else compdef _holdf
   fish: `# holdfast completion for fish: holdfast completion fish > ~/.config/fish/completions/holdfast.fish
 function __holdfast_complete
   set -l words (commandline -opc) (commandline -ct)
-  holdfast __complete -- $words[2..-1] 2>/dev/null
+  set -l found (holdfast __complete -- $words[2..-1] 2>/dev/null)
+  if test (count $found) -gt 0; printf '%s\\n' $found; else; __fish_complete_path (commandline -ct); end
 end
-complete -c holdfast -a '(__holdfast_complete)'
+complete -c holdfast -f -a '(__holdfast_complete)'
 `,
 }
