@@ -79,7 +79,7 @@ async function check({ route, mode, where }: Case, served: Awaited<ReturnType<ty
   const sent = ROUTES[route]!(client, {
     agentId,
     conversationId,
-    body: { input: 'second', ...(isInBody ? { when_busy: mode } : {}) },
+    body: isInBody ? { input: 'second', when_busy: mode } : { input: 'second' },
     headers: isInBody ? {} : { 'x-holdfast-when-busy': mode },
   })
   if (mode === 'reject') {
