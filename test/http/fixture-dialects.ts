@@ -20,6 +20,7 @@ export async function serveDialects(context: TestContext, options: Pick<HomeFixt
       claude: at('', 'anthropic'),
       vertex: at('', 'gemini'),
       anthropic: at('', 'anthropic'),
+      gemini: at('', 'gemini'),
       openrouter: { base_url: `${simulator.url}/v1` },
     },
     { environment: { ANTHROPIC_API_KEY: 'sk-ant-simulated' }, clock: realClock },

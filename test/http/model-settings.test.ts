@@ -269,6 +269,40 @@ test('settings out of range, of the wrong type or for another vendor are refused
   assert.equal(received().temperature, 0.5, 'a refused request changes nothing')
 })
 
+test('after a change of the vendor the settings reach the new model in its own terms, and may be sent back as they were read', async (context) => {
+  const { client, received, send } = await serveDialects(context)
+  const agent = await client.agents.create({
+    model: 'anthropic/claude-opus-4-6',
+    model_settings: { provider_type: 'anthropic', effort: 'low' },
+  })
+  await send(agent.id)
+  assert.deepEqual(received().output_config, { effort: 'low' })
+  const moved = await client.agents.update(agent.id, { model: 'openrouter/openai/gpt-5' })
+  const again = await client.agents.update(agent.id, { model_settings: moved.model_settings! })
+  await send(agent.id)
+  assert.deepEqual(received().reasoning, { effort: 'low' })
+  const back = await client.agents.update(agent.id, { model: 'anthropic/claude-opus-4-6' })
+  assert.equal((back.model_settings as Body).effort, (again.model_settings as Body).effort)
+  const openai = { provider_type: 'openai', reasoning: { reasoning_effort: 'high' } } as const
+  await client.agents.update(agent.id, { model: 'openai/gpt-5', model_settings: openai })
+  const { model_settings } = await client.agents.update(agent.id, { model: 'anthropic/claude-opus-4-6' })
+  const kept = await client.agents.update(agent.id, { model_settings: model_settings! })
+  assert.deepEqual((kept.model_settings as Body).reasoning, openai.reasoning)
+  await send(agent.id)
+  assert.deepEqual(received().output_config, { effort: 'high' })
+  await client.agents.update(agent.id, { model: 'gemini/gemini-3-pro-preview' })
+  const google = { provider_type: 'google_ai', reasoning: { reasoning_effort: 'low' } }
+  await client.agents.update(agent.id, { model_settings: google as never })
+  await send(agent.id)
+  assert.deepEqual((received().generationConfig as Body).thinkingConfig, {
+    includeThoughts: true,
+    thinkingLevel: 'LOW',
+  })
+  await client.agents.update(agent.id, { model: 'anthropic/claude-opus-4-6' })
+  const changed = { provider_type: 'anthropic', reasoning: { reasoning_effort: 'max' } }
+  assert.equal(await statusOf(client.agents.update(agent.id, { model_settings: changed as never })), 422)
+})
+
 test('an export and its import keep the settings; values without effect are kept and named', async (context) => {
   const { client, received, send, fetch } = await serveDialects(context)
   const agent = await client.agents.create({

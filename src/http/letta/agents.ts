@@ -184,7 +184,7 @@ const changeAgent = operation({
     const chosen = body.tool_ids ? await toolNames(body.tool_ids, context) : undefined
     const requested = requestedModel(body)
     const model = requested === undefined ? undefined : requireModel(requested, context)
-    requireOwnVendor(body, model ?? agent.model)
+    requireOwnVendor(body, model ?? agent.model, agent.settings?.wire?.model_settings)
     const change = withoutShownWindow(body, windowOf(agent, context))
     await requireRoomAfter(change, agent, context)
     const secrets = requestedSecrets(body)

@@ -159,7 +159,8 @@ const changeConversation = operation({
   async handle({ params, query, body, reply }, context) {
     const agentId = query.agent_id ?? body.agent_id
     const { agent, conversation } = await requireConversation(params.conversation_id, agentId, context)
-    requireOwnVendor(body, body.model ?? conversation.details?.model ?? agent.model)
+    const { model, wire } = conversation.details ?? {}
+    requireOwnVendor(body, body.model ?? model ?? agent.model, wire?.model_settings)
     if (body.context_window_limit) await requireRoom(body.context_window_limit, conversation, context)
     const { archived, last_message_at } = body
     const updated = await updateConversation(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import { EFFORTS, SETTING_RANGES, VERBOSITIES } from '../../core/model-settings.ts'
 import { Problem } from '../../core/problem.ts'
 import { parseResponseFormat } from '../../core/response-format.ts'
@@ -171,16 +171,22 @@ function deprecatedSettings({ llm_config, max_reasoning_tokens, max_tokens, ...f
 const FOREIGN_FIELDS: Record<string, string[]> = {
   openai: ['thinking', 'effort', 'thinking_config', 'response_schema'],
   anthropic: ['reasoning', 'thinking_config', 'response_schema'],
-  google_ai: ['reasoning', 'thinking', 'effort'],
+  // It has no field of its own for an effort, which its newer models take.
+  google_ai: ['thinking', 'effort'],
 }
 const isSet = (value: Json | undefined): boolean => value !== null && value !== undefined
 
-/** Refuses the settings of another vendor: their fields would have no effect. */
-export function requireOwnVendor({ model_settings }: SettingFields, model: string): void {
+/**
+ * Refuses the settings of another vendor. What is stored already may be sent again: after a change of the model it is sent
+ * to the new one in its own terms.
+ */
+export function requireOwnVendor({ model_settings }: SettingFields, model: string, stored?: Json): void {
   const stated = model_settings?.provider_type
   const own = knownEndpointType(parseTarget(model)?.provider ?? '')
   if (own === undefined) return
-  const foreign = (FOREIGN_FIELDS[own] ?? []).find((name) => isSet(model_settings?.[name]))
+  const before = (stored ?? {}) as JsonObject
+  const isNew = (name: string) => canonicalJson(model_settings?.[name] ?? null) !== canonicalJson(before[name] ?? null)
+  const foreign = (FOREIGN_FIELDS[own] ?? []).find((name) => isSet(model_settings?.[name]) && isNew(name))
   if (foreign)
     throw new Problem('invalid', `body.model_settings.${foreign}: has no meaning for ${model}. Leave it out.`)
   if (typeof stated !== 'string' || stated === own) return
