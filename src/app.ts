@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readLastBackup } from './backup/last-backup.ts'
+import { readServerNote } from './cli/server/server-file.ts'
 import { type Configuration, homeOf, readConfiguration, type Settings } from './config/configuration.ts'
 import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
@@ -128,7 +129,17 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       const conversation = await store.conversations.getAnywhere(id)
       return conversation && packagesFolder(home, conversation.organizationId)
     }
-    return newWorkspaces({ folder, home, clock, sandbox, isPublicAddress, report, packagesOf })
+    return newWorkspaces({
+      folder,
+      home,
+      clock,
+      sandbox,
+      isPublicAddress,
+      report,
+      packagesOf,
+      box: secrets.box,
+      ownAddress: () => addressIn(home),
+    })
   })
   const directory = newProviderDirectory(set, { overrides, environment })
   const deps: EngineDeps = {
@@ -322,6 +333,14 @@ function oauthOverrides(providers: Configuration['providers']): FlowOverrides {
       return [[name, Object.fromEntries(fields.filter(([, value]) => value))]]
     }),
   )
+}
+
+/** The server of this home, which may be another process. */
+function addressIn(home: string): { host: string; port: number } | undefined {
+  const note = readServerNote(home)
+  if (!note) return undefined
+  const { hostname, port } = new URL(note.url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) }
 }
 
 /** Webhooks use the wire format of the API, which is loaded with the first one. */

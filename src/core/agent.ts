@@ -36,6 +36,8 @@ export type AgentSettings = {
   sessionExpiry?: SessionExpiry
   /** Absent: those that destroy or cannot be read. */
   commandApproval?: CommandApproval
+  /** Domains that its tools from source may reach, beside those of each tool. */
+  egress?: string[]
   /** Overrides, for each tool name, whether a call needs approval. */
   approvals?: Record<string, boolean>
   /** Requested tool names that did not exist when the agent was created. */

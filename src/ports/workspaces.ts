@@ -22,12 +22,16 @@ export type Workspaces = {
   openPage(request: PageRequest): Promise<OpenedPage>
   /** False if it is not open. */
   closePage(conversationId: ConversationId, pageId: string): Promise<boolean>
+  /** Environment variables that let one program reach these domains, for a while; none for an empty list. */
+  openEgress(request: EgressRequest): Promise<Record<string, string>>
   processWatches: ProcessWatches
   /** Tests whether this machine can run a workspace. */
   check(): Promise<SandboxCheck>
   /** Disconnects from all workspaces; their processes keep running. */
   close(): Promise<void>
 }
+
+export type EgressRequest = { domains: readonly string[]; seconds: number }
 
 export type WatchedProcess = { conversationId: ConversationId; processId: string }
 
@@ -128,6 +132,8 @@ export type ProgramRequest = {
   parameters: string[]
   /** All of its standard input; not stored. */
   input: string
+  /** It has variables of `openEgress`. */
+  hasEgress?: boolean
 }
 
 /**

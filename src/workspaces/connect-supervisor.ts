@@ -68,6 +68,7 @@ export function newSupervisorConnector(
       if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: 0o600 })
     }
     const covered = findCovers(options, supervisor)
+    if (proxy.folder) mkdirSync(proxy.folder, { recursive: true, mode: 0o700 })
     return { program, etc, covered, ...defined({ egress: proxy.folder }) }
   }
 }

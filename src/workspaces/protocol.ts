@@ -22,10 +22,10 @@ export type SupervisorConfig = {
   /** The whole environment of a command. */
   environment: Record<string, string>
   /**
-   * Where egress is enabled: the folder with the sockets of the servers' proxies, and the proxy port inside the
-   * sandbox.
+   * In a sandbox: the folder with the sockets of the servers' proxies, and the proxy port inside. `forCommands`: it is
+   * open from the start, and not only for programs that ask for it.
    */
-  egress?: { folder: string; port: number }
+  egress?: { folder: string; port: number; forCommands: boolean }
   /** The supervisor exits after this time with no process and no connection. */
   sleepAfterMs: number
   /** The descriptor of the listening socket. */

@@ -18,6 +18,7 @@ export function newSupervisorConfig(
   const { containment, quota } = sandbox
   const isInside = containment === 'bubblewrap'
   const hasEgress = isInside && sandbox.egress.length > 0
+  const environment = hasEgress ? { ...SANDBOX_ENVIRONMENT, ...proxyEnvironment() } : SANDBOX_ENVIRONMENT
   return {
     version: 3,
     containment,
@@ -26,10 +27,11 @@ export function newSupervisorConfig(
     socket: 3,
     folder: isInside ? SANDBOX_PATHS.folder : paths.files,
     spool: isInside ? SANDBOX_PATHS.spool : paths.spool,
-    environment: isInside
-      ? { ...SANDBOX_ENVIRONMENT, ...(hasEgress ? PROXY_ENVIRONMENT : undefined) }
-      : localEnvironment(paths),
-    ...defined({ egress: hasEgress ? { folder: SANDBOX_PATHS.egress, port: PROXY_PORT } : undefined }),
+    environment: isInside ? environment : localEnvironment(paths),
+    // Also where commands may reach nothing: a tool may.
+    ...defined({
+      egress: isInside ? { folder: SANDBOX_PATHS.egress, port: PROXY_PORT, forCommands: hasEgress } : undefined,
+    }),
   }
 }
 
@@ -50,14 +52,18 @@ const SANDBOX_ENVIRONMENT = {
 }
 
 const PROXY_PORT = 3128
-const PROXY_URL = `http://127.0.0.1:${PROXY_PORT}`
-const PROXY_ENVIRONMENT = {
-  HTTP_PROXY: PROXY_URL,
-  HTTPS_PROXY: PROXY_URL,
-  http_proxy: PROXY_URL,
-  https_proxy: PROXY_URL,
-  NO_PROXY: 'localhost,127.0.0.1,::1',
-  no_proxy: 'localhost,127.0.0.1,::1',
+
+/** `user`: name and password of a program, with an `@` after them. */
+export function proxyEnvironment(user = ''): Record<string, string> {
+  const url = `http://${user}127.0.0.1:${PROXY_PORT}`
+  return {
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    http_proxy: url,
+    https_proxy: url,
+    NO_PROXY: 'localhost,127.0.0.1,::1',
+    no_proxy: 'localhost,127.0.0.1,::1',
+  }
 }
 
 /** Without a sandbox a command sees the machine, but not the server's secrets: only these variables are passed. */

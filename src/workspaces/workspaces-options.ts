@@ -1,5 +1,6 @@
 import type { ConversationId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { SecretBox } from '../ports/secret-box.ts'
 import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
 
 export type WorkspacesOptions = {
@@ -16,6 +17,10 @@ export type WorkspacesOptions = {
   report(fault: unknown, where: string): void
   /** Checks the resolved address of an allowed domain. Without it every address is refused. */
   isPublicAddress?(address: string): boolean
+  /** Seals the egress of a program; without it no program has its own. */
+  box?: SecretBox
+  /** Where this server listens, for programs that may reach it. */
+  ownAddress?(): { host: string; port: number } | undefined
   /** Default: the system's resolver. */
   resolve?(host: string): Promise<{ address: string }[]>
   /** The folder with the Python packages that tools of this conversation can import; the sandbox shows it read-only. */

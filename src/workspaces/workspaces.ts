@@ -162,6 +162,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     peek,
     inspect,
     remove,
+    openEgress: proxy.openFor,
     openPage: async (request) => (await pageServer()).open(request),
     closePage: async (conversationId, pageId) => openedPages?.close(conversationId, pageId) ?? false,
     check: () =>

@@ -96,6 +96,7 @@ const noBackups: Backups = {
 }
 
 const noWorkspaces: Workspaces = {
+  openEgress: async () => ({}),
   openPage: async () => {
     throw new Error('this test has no workspaces')
   },

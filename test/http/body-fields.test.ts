@@ -53,6 +53,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/window-limit.test.ts': 'context_window_limit input include_compaction_messages',
   'http/agent-file.test.ts': 'file append_copy_suffix strip_messages secrets',
   'tools/contract.test.ts': 'source_code tool_exec_environment_variables',
+  'tools/egress.test.ts': 'egress',
   'tools/lifecycle.ts': 'effects pip_requirements npm_requirements',
   'http/memory.test.ts': 'read_only default_requires_approval created_at tag_match_mode',
   'http/mcp-servers.test.ts': 'args return_char_limit tool_types server_name organization_id',

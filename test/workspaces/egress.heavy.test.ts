@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { isPublicAddress } from '../../src/net/public-address.ts'
-import { isAllowedHost, parseDomain } from '../../src/workspaces/egress/domains.ts'
+import { isAllowedHost, parseDomain } from '../../src/core/egress-domain.ts'
 import { missingProgram } from '../harness/programs.ts'
 import { newConversationId, openWorkspacesFixture, runCommand } from './fixture-workspaces.ts'
 

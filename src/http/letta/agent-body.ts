@@ -10,6 +10,7 @@ import { MAX_FALLBACK } from '../../service/agents/model-chain.ts'
 import { id, record } from '../field.ts'
 import { partlyWithoutEffect, refusedList, refusedValue, withoutEffect } from '../field-fate.ts'
 import { compactionBody } from './compaction-body.ts'
+import { egressBody } from './egress-body.ts'
 import {
   AGENT_SETTINGS,
   budgetBody,
@@ -122,6 +123,7 @@ const COMMON = {
     .describe(
       'Which commands of `shell`, and input of `process`, wait for approval in a sandbox: `ask` all, `destructive` those that destroy or cannot be read, `never` none. null: `destructive`. Without a sandbox all wait. Only Holdfast has this field.',
     ),
+  egress: egressBody('Domains that its tools from source may reach, beside those of each tool.'),
   ...STORED_FIELDS,
 }
 
@@ -238,12 +240,14 @@ const ownSettingsFrom = (
     when_busy,
     session_expiry,
     command_approval,
-  }: Pick<AgentFields, 'when_busy' | 'session_expiry' | 'command_approval'>,
+    egress,
+  }: Pick<AgentFields, 'when_busy' | 'session_expiry' | 'command_approval' | 'egress'>,
   before: AgentSettings,
 ): AgentSettings =>
   withOwnSettings({
     whenBusy: when_busy,
     commandApproval: command_approval,
+    egress,
     sessionExpiry: session_expiry ? toSessionExpiry(session_expiry) : session_expiry,
   })(before)
 /** True in `llm_config` is a default of older servers, so it only undoes a false. */

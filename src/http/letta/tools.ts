@@ -18,6 +18,7 @@ import { flag, record, texts } from '../field.ts'
 import { withoutEffect } from '../field-fate.ts'
 import { operation } from '../operation.ts'
 import { listQuery, paged } from '../paging.ts'
+import { egressBody } from './egress-body.ts'
 import { toolPath } from './path-params.ts'
 import { toolSchema, toolSearchSchema, wireFoundTool, wireTool } from './wire/tool.ts'
 
@@ -63,6 +64,7 @@ const FIELDS = {
     .enum(SOURCE_EFFECTS)
     .nullish()
     .describe('What a second execution would mean after a crash. Default: `once`. A field of Holdfast.'),
+  egress: egressBody('Domains that the source may reach. Default: none.'),
   metadata_: record.nullish().describe('Data of the application, stored as it is sent.'),
 }
 
@@ -224,6 +226,7 @@ function toolFrom(body: z.output<typeof toolChangeBody>): ToolChange {
     needsApproval: body.default_requires_approval,
     parallel: body.enable_parallel_execution,
     effects: body.effects,
+    egress: body.egress,
     wire: Object.keys(wire).length > 0 ? wire : undefined,
   })
 }

@@ -93,18 +93,19 @@ type UpdateAgentRequest = {
 }
 
 /** Settings that only Holdfast has. */
-type OwnSettings = Pick<AgentSettings, 'whenBusy' | 'sessionExpiry' | 'commandApproval'>
+type OwnSettings = Pick<AgentSettings, 'whenBusy' | 'sessionExpiry' | 'commandApproval' | 'egress'>
 type OwnSettingsChange = { [Key in keyof OwnSettings]?: AgentSettings[Key] | null | undefined }
 
 /** Absent fields stay unchanged; null turns a setting off. */
 export const withOwnSettings =
   (change: OwnSettingsChange) =>
-  ({ whenBusy, sessionExpiry, commandApproval, ...others }: AgentSettings): AgentSettings => ({
+  ({ whenBusy, sessionExpiry, commandApproval, egress, ...others }: AgentSettings): AgentSettings => ({
     ...others,
     ...defined({
       whenBusy: changedTo(change.whenBusy, whenBusy),
       sessionExpiry: changedTo(change.sessionExpiry, sessionExpiry),
       commandApproval: changedTo(change.commandApproval, commandApproval),
+      egress: changedTo(change.egress, egress),
     }),
   })
 

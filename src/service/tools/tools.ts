@@ -23,6 +23,7 @@ export type NewTool = {
   needsApproval?: boolean
   parallel?: boolean
   effects?: SourceEffects
+  egress?: string[]
   wire?: JsonObject
 }
 
@@ -190,7 +191,7 @@ export function toStoredTool(input: NewTool, context: ServiceContext): StoredToo
     sourceType: input.sourceType ?? 'python',
     sourceCode: input.sourceCode,
     jsonSchema: { ...input.jsonSchema, name, description, parameters },
-    ...defined({ argsSchema: input.argsSchema, effects: input.effects }),
+    ...defined({ argsSchema: input.argsSchema, effects: input.effects, egress: input.egress }),
     tags: input.tags ?? [],
     returnCharLimit: input.returnCharLimit ?? RETURN_LIMIT,
     needsApproval: input.needsApproval ?? false,

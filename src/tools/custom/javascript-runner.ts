@@ -4,6 +4,7 @@
  */
 export const JAVASCRIPT_RUNNER = String.raw`
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import * as http from 'node:http'
 import * as nodeModule from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -89,6 +90,8 @@ async function runScript() {
 }
 
 Object.assign(process.env, call.environment)
+// Node.js reads the addresses of proxies at its start, or here.
+if (process.env.HTTPS_PROXY) http.setGlobalProxyFromEnv?.()
 globalThis.require = nodeModule.createRequire(join(process.cwd(), 'tool.js'))
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)

@@ -49,7 +49,7 @@ type RunOptions = {
   python?: string
 }
 
-export type SourceProgram = Pick<ProgramRequest, 'file' | 'parameters' | 'input'>
+export type SourceProgram = Pick<ProgramRequest, 'file' | 'parameters' | 'input' | 'hasEgress'>
 
 /** The program that runs the code, and all it needs to know. Secrets are in its input, which is stored nowhere. */
 export function sourceProgram(code: Code, options: RunOptions): SourceProgram {

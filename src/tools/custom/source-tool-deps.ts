@@ -7,7 +7,7 @@ import type { PythonPackages } from '../../ports/python-packages.ts'
 import type { Containment, Workspaces } from '../../ports/workspaces.ts'
 
 export type SourceToolDeps = {
-  workspaces: Pick<Workspaces, 'open' | 'find'>
+  workspaces: Pick<Workspaces, 'open' | 'find' | 'openEgress'>
   containment: Containment
   clock: Clock
   digest: Digest

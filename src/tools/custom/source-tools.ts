@@ -15,12 +15,15 @@ import type { SourceToolDeps } from './source-tool-deps.ts'
 /** Time beside the call itself: creating the workspace, ending a cancelled tool. */
 const OVERHEAD_MS = 120_000
 
+/** A server that takes a call over gives it the whole time again. */
+const EGRESS_MARGIN_SECONDS = 60
+
 /**
  * Tools from source. A call is a process under the supervisor of its conversation's workspace, so its result survives the
  * death of the server. The key of the call is the key of the process: it never runs twice.
  */
 export function newSourceTools(deps: SourceToolDeps): ToolSources {
-  const { containment, digest, packages, timeoutSeconds } = deps
+  const { workspaces, containment, digest, packages, timeoutSeconds } = deps
   const runner = newProgramRunner(deps)
 
   async function whyItCannotRun(stored: StoredTool, context: ToolContext): Promise<string | undefined> {
@@ -44,19 +47,22 @@ export function newSourceTools(deps: SourceToolDeps): ToolSources {
       deps.secretsOf(organizationId, context.agentId),
       packages.of(organizationId),
     ])
+    const domains = [...new Set([...(stored.egress ?? []), ...(agent?.settings?.egress ?? [])])]
+    const egress = await workspaces.openEgress({ domains, seconds: timeoutSeconds + EGRESS_MARGIN_SECONDS })
     const view = {
       id: context.agentId,
       name: agent?.name ?? '',
       system: agent?.system ?? '',
       blocks: blocks.map(({ label, value, limit, description = '' }) => ({ label, value, limit, description })),
     }
-    return sourceProgram(codeOfCall(stored, input), {
+    const program = sourceProgram(codeOfCall(stored, input), {
       agent: view,
-      environment: { ...secrets, ...callEnvironment(stored, context) },
+      environment: { ...egress, ...secrets, ...callEnvironment(stored, context) },
       packages: set?.id,
       containment,
       ...defined({ python: deps.python }),
     })
+    return { ...program, hasEgress: Object.keys(egress).length > 0 }
   }
 
   const toAnswer =

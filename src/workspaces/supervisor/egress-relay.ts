@@ -1,12 +1,27 @@
 import { readdirSync } from 'node:fs'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import type { SupervisorConfig } from '../protocol.ts'
 
-/** Relays connections from the port inside the sandbox to the egress proxy of any server that runs. */
-export function startEgressRelay({ folder, port }: { folder: string; port: number }): void {
-  const server = createServer({ allowHalfOpen: true }, (inside) => void relay(inside, folder))
-  server.on('error', () => {})
-  server.listen(port, '127.0.0.1')
+/**
+ * Relays connections from the port inside the sandbox to the egress proxy of any server that runs. `open` may be called
+ * more than once.
+ */
+export function newEgressRelay(egress: SupervisorConfig['egress']): { open(): Promise<void> } {
+  let opened: Promise<void> | undefined
+  return {
+    open() {
+      if (!egress) return Promise.resolve()
+      const { folder, port } = egress
+      const server = createServer({ allowHalfOpen: true }, (inside) => void relay(inside, folder))
+      opened ??= new Promise((resolve) => {
+        // Another program of the workspace may have taken the port: then there is no way out.
+        server.once('error', () => resolve())
+        server.listen(port, '127.0.0.1', resolve)
+      })
+      return opened
+    },
+  }
 }
 
 async function relay(inside: Socket, folder: string): Promise<void> {

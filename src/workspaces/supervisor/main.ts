@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { SupervisorConfig } from '../protocol.ts'
-import { startEgressRelay } from './egress-relay.ts'
+import { newEgressRelay } from './egress-relay.ts'
 import { newFileHandler } from './files/file-handler.ts'
 import { memoryKills } from './kernel-memory.ts'
 import { newKiller } from './kill.ts'
@@ -52,8 +52,10 @@ const files = newFileHandler(config.folder, {
   journal: join(config.spool, 'writes'),
   spaceLeft: () => limits.spaceLeft(),
 })
+const relay = newEgressRelay(config.egress)
 const handler = newRequestHandler({
   config,
+  relay,
   processes,
   owners,
   killer,
@@ -65,7 +67,7 @@ const handler = newRequestHandler({
 
 // A sandbox ends with its first process; without one, processes of a former supervisor may still run.
 if (!isSandboxed) killer.killNow(() => true)
-if (config.egress) startEgressRelay(config.egress)
+if (config.egress?.forCommands) void relay.open()
 void pipes.prepare().catch(() => {})
 
 const server = createServer((socket) => serveClient(socket, { handler, onClose: () => handler.onDisconnect() }))

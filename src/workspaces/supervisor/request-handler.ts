@@ -29,6 +29,7 @@ type RequestHandlerDeps = {
   limits: Limits
   files: FileHandler
   spool: Spool
+  relay: { open(): Promise<void> }
   exit(): void
 }
 
@@ -41,6 +42,7 @@ export function newRequestHandler({
   limits,
   files,
   spool,
+  relay,
   exit,
 }: RequestHandlerDeps) {
   const startedAt = Date.now()
@@ -80,6 +82,7 @@ export function newRequestHandler({
       case 'start-program': {
         const { file } = question.wish
         if (!existsSync(file)) throw new SupervisorError('missing-program', `There is no ${file} here.`)
+        if (question.wish.hasEgress) await relay.open()
         return processes.startProgram(question.wish)
       }
       case 'processes':

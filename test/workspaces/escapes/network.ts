@@ -70,7 +70,7 @@ const ROWS: Row[] = [
   {
     tries: 'to find an egress proxy where none is enabled',
     success: GOT,
-    command: () => '(: < /dev/tcp/127.0.0.1/3128) && echo GOT; ls /holdfast/egress && echo GOT',
+    command: () => '(: < /dev/tcp/127.0.0.1/3128) && echo GOT; ls /holdfast/egress/* && echo GOT',
   },
   ...Object.entries(FAMILIES).map(
     ([name, numbers]): Row => ({

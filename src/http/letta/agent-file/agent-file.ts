@@ -82,6 +82,7 @@ const fileTool = z.looseObject({
   pip_requirements: z.array(record).nullish(),
   npm_requirements: z.array(record).nullish(),
   effects: z.enum(SOURCE_EFFECTS).nullish().catch(null),
+  egress: z.array(z.string()).nullish().catch(null),
 })
 
 /** Ids in a file are local to it. Unknown fields are kept here to be named. */
@@ -131,13 +132,14 @@ function readAgent(
   const tools = requireByIds(file.tools ?? [], agent.tool_ids ?? [])
   const blocks = requireByIds(file.blocks ?? [], agent.block_ids ?? [])
   const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
-  // A file from elsewhere must not decide that commands run unasked.
+  // A file from elsewhere must not decide that commands run unasked, or what tools may reach.
   const isLoose = agent.command_approval === 'never'
   const embedding = currentEmbedding(overrides.embedding || agent.embedding || undefined, context)
   const settings = settingsFrom(
     {
       ...agent,
       command_approval: isLoose ? null : agent.command_approval,
+      egress: null,
       ...defined({ embedding }),
     },
     { agentType: agent.agent_type ?? 'letta_v1_agent' },
@@ -153,6 +155,8 @@ function readAgent(
     ...otherFieldsWithoutEffect(agent),
     ...dropped,
     ...(isLoose ? ['command_approval'] : []),
+    ...(agent.egress?.length ? ['egress'] : []),
+    ...tools.flatMap(({ egress, name }) => (egress?.length ? [`egress of ${name}`] : [])),
   ]
   const { messages, contextStart } = overrides.withMessages ? importedHistory(agent) : { messages: [], contextStart: 0 }
   return {

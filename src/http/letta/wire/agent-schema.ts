@@ -135,6 +135,9 @@ export const agentSchema = z.lazy(() =>
         .describe(
           'Which commands wait for approval in a sandbox; null for those that destroy or cannot be read. Only Holdfast has this field.',
         ),
+      egress: z
+        .array(z.string())
+        .describe('Domains that its tools from source may reach. Only Holdfast has this field.'),
       message_buffer_autoclear: storedJson.describe('The value that was sent, or false.'),
       enable_sleeptime: storedJson.describe('The value that was sent, or null.'),
       max_files_open: storedJson.describe('The value that was sent, or null.'),

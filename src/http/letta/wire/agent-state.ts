@@ -131,6 +131,7 @@ export async function agentState(agent: Agent, includes: Includes, serviceContex
     when_busy: settings.whenBusy ?? null,
     session_expiry: wireSessionExpiry(settings.sessionExpiry),
     command_approval: settings.commandApproval ?? null,
+    egress: settings.egress ?? [],
     message_buffer_autoclear: wire.message_buffer_autoclear ?? false,
     enable_sleeptime: wire.enable_sleeptime ?? null,
     max_files_open: wire.max_files_open ?? null,

@@ -24,6 +24,7 @@ export const toolSchema = z.lazy(() =>
         .enum(SOURCE_EFFECTS)
         .nullable()
         .describe('What a second execution of the source would mean; null for tools without one.'),
+      egress: z.array(z.string()).describe('Domains that the source may reach. Only Holdfast has this field.'),
       metadata_: storedJson.describe('Data of the application, or the MCP server a tool comes from.'),
       project_id: alwaysNull,
       created_by_id: alwaysNull,
@@ -50,6 +51,7 @@ export const wireTool = (tool: StoredTool): WireTool => ({
   pip_requirements: tool.wire.pip_requirements ?? null,
   npm_requirements: tool.wire.npm_requirements ?? null,
   effects: tool.sourceCode ? (tool.effects ?? 'once') : null,
+  egress: tool.egress ?? [],
   metadata_: tool.wire.metadata_ ?? {},
   project_id: null,
   created_by_id: null,

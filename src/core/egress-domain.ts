@@ -2,7 +2,13 @@
  * One entry of the allow list: a name, or `*.name` for all its subdomains; with a port, or ports 80 and 443 without
  * one.
  */
-type AllowedDomain = { name: string; isWildcard: boolean; ports: readonly number[] }
+export type AllowedDomain = { name: string; isWildcard: boolean; ports: readonly number[] }
+
+/** In the list of a tool: this server itself, at `http://holdfast`. */
+export const THIS_SERVER = 'holdfast'
+
+/** The longest list of a tool or an agent. */
+export const MAX_EGRESS_DOMAINS = 100
 
 const WEB_PORTS = [80, 443]
 const DOMAIN_PATTERN = /^(\*\.)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/
