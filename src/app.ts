@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { readLastBackup } from './backup/last-backup.ts'
-import { readServerNote } from './cli/server/server-file.ts'
 import { type Configuration, homeOf, readConfiguration, type Settings } from './config/configuration.ts'
 import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
@@ -11,6 +10,7 @@ import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from './core/id.ts'
 import { COMMAND_LINE } from './core/people.ts'
+import { serverAddress } from './disk/server-file.ts'
 import { startEngine } from './engine/engine.ts'
 import type { EngineDeps } from './engine/engine-deps.ts'
 import { newHistoryCache } from './engine/history-cache.ts'
@@ -138,7 +138,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       report,
       packagesOf,
       box: secrets.box,
-      ownAddress: () => addressIn(home),
+      ownAddress: () => serverAddress(home),
     })
   })
   const directory = newProviderDirectory(set, { overrides, environment })
@@ -333,14 +333,6 @@ function oauthOverrides(providers: Configuration['providers']): FlowOverrides {
       return [[name, Object.fromEntries(fields.filter(([, value]) => value))]]
     }),
   )
-}
-
-/** The server of this home, which may be another process. */
-function addressIn(home: string): { host: string; port: number } | undefined {
-  const note = readServerNote(home)
-  if (!note) return undefined
-  const { hostname, port } = new URL(note.url)
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) }
 }
 
 /** Webhooks use the wire format of the API, which is loaded with the first one. */

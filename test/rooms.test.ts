@@ -53,6 +53,7 @@ const DOORS: Record<string, Doors> = {
   'app.ts': {
     rooms: [
       'core',
+      'disk',
       'ports',
       'engine',
       'providers',

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findServer, newServerConnection } from '../../src/cli/server/server-connection.ts'
-import { removeServerNote, writeServerNote } from '../../src/cli/server/server-file.ts'
+import { removeServerNote, writeServerNote } from '../../src/disk/server-file.ts'
 import { holdfast, newHome, startHoldfast, startServing } from './holdfast.ts'
 
 test('a server restart during a turn only pauses the output, and nothing is printed twice', async (t) => {

@@ -1,10 +1,10 @@
 import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
+import { removeServerNote, writeServerNote } from '../../disk/server-file.ts'
 import { type CliContext, type ServerHandle, withApp } from '../cli-context.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
 import { bannerLines } from '../server/banner.ts'
 import { findServer } from '../server/server-connection.ts'
-import { removeServerNote, writeServerNote } from '../server/server-file.ts'
 import { onSignals } from '../signals.ts'
 
 type ServeFlags = { json?: boolean; host: string; port: string; accessLog?: boolean }

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import { Problem } from '../../core/problem.ts'
+import { readServerNote } from '../../disk/server-file.ts'
 import { type Api, newApi, problemOf, unknownKey } from './api.ts'
-import { readServerNote } from './server-file.ts'
 
 /** HTTP connection to the server that owns a home. */
 export type ServerConnection = Api & {

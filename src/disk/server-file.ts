@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { replaceFileSync } from '../../disk/atomic-write.ts'
-import { processStamp } from '../../disk/process-stamp.ts'
+import { replaceFileSync } from './atomic-write.ts'
+import { processStamp } from './process-stamp.ts'
 
 /** The address and process of the server that owns a home. */
 type ServerNote = { url: string; pid: number; started: string }
@@ -42,4 +42,12 @@ function isAlive(pid: number): boolean {
     // The process of another user is alive, too.
     return (fault as NodeJS.ErrnoException).code === 'EPERM'
   }
+}
+
+/** Where the server of this home listens; it may be another process. */
+export function serverAddress(home: string): { host: string; port: number } | undefined {
+  const note = readServerNote(home)
+  if (!note) return undefined
+  const { hostname, port } = new URL(note.url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) }
 }
