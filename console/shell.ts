@@ -6,6 +6,8 @@ import { useResource } from './resource.ts'
 import { hrefOf, route } from './route.ts'
 import { ChatScreen } from './screens/chat.ts'
 import { type Approval, InboxScreen } from './screens/inbox.ts'
+import { RunScreen } from './screens/run.ts'
+import { RunsScreen } from './screens/runs.ts'
 import { SignInScreen } from './screens/sign-in.ts'
 import { signedIn, signOut } from './session.ts'
 import { duration, now } from './times.ts'
@@ -16,6 +18,7 @@ type Screen = { title: string; list: ComponentType<{ id?: string }>; of?: Compon
 const SCREENS: Record<string, Screen> = {
   inbox: { title: 'Inbox', list: InboxScreen },
   chat: { title: 'Chat', list: ChatScreen, of: ChatScreen },
+  runs: { title: 'Runs', list: RunsScreen, of: RunScreen },
 }
 
 export function Shell() {

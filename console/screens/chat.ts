@@ -8,6 +8,7 @@ import { itemsOf, type WireMessage } from '../chat/items.ts'
 import { Transcript } from '../chat/transcript.ts'
 import { onChanges } from '../feed.ts'
 import { html } from '../html.ts'
+import { costText } from '../parts/cost.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
@@ -123,9 +124,6 @@ function ConversationView({ id }: { id: string }) {
 
 const promptOf = (run: ListedRun) =>
   run.first_words === '' ? [] : [{ type: 'user' as const, key: `${run.id}/words`, text: run.first_words, images: [] }]
-
-export const costText = (cost: number | null): string =>
-  cost === null ? 'cost unknown' : cost === 0 ? 'free' : `$${cost < 0.01 ? cost.toFixed(4) : cost.toFixed(2)}`
 
 function LastEnd({ run }: { run: ListedRun }) {
   const text =

@@ -230,6 +230,14 @@ export type OrganizationTurns = {
   served: readonly OrganizationId[]
 }
 
+/** Runs of one organization that have not ended; each retrying one with the time of its next attempt. */
+export type OwnRunCounts = {
+  queued: number
+  running: number
+  waiting: number
+  retrying: { id: RunId; retryAt: number }[]
+}
+
 export type RunStore = {
   open(open: OpenRun): Promise<OpenedRun>
   /** Undefined: the approval was already answered, cancelled or expired. */
@@ -273,6 +281,7 @@ export type RunStore = {
   expired(now: number, limit: number): Promise<Run[]>
   /** Over all organizations, for metrics. */
   countActive(): Promise<RunCounts>
+  countOf(organizationId: OrganizationId): Promise<OwnRunCounts>
   /** Raises the highest chunk number that may be assigned, and returns it. Undefined: the lease is lost. */
   raiseChunkBound(runId: RunId, fence: number): Promise<number | undefined>
 }

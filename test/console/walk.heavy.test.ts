@@ -147,3 +147,22 @@ test('what a model or a tool says is text: nothing of it runs, loads or hides', 
     [],
   )
 })
+
+test('the reason of a failed run is found in its waterfall, and a run is cancelled from its page', {
+  skip,
+}, async (context) => {
+  const { makeAgent, openPage, request } = await openConsole(context)
+  const agent = await makeAgent('ada')
+  await request('POST', `/v1/agents/${agent}/messages/async`, { input: 'fail with bad key' })
+  const page = await openPage()
+  await page.getByRole('link', { name: 'Runs' }).click()
+  await page.getByRole('button', { name: /^Failed/ }).click()
+  await page.getByRole('link', { name: 'fail with bad key' }).click()
+  await page.locator('.waterfall tr.tone-bad').first().waitFor()
+  assert.deepEqual(await accessibilityFaults(page), [])
+  await request('POST', `/v1/agents/${agent}/messages/async`, { input: 'count to 50' })
+  await page.getByRole('link', { name: 'Runs' }).click()
+  await page.getByRole('link', { name: 'count to 50' }).click()
+  await page.getByRole('button', { name: 'Cancel this run' }).click()
+  await page.locator('.facts .state-cancelled').waitFor()
+})

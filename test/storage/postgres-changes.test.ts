@@ -17,22 +17,23 @@ test('a change with a lower number that commits after a higher one is not missed
   assert.ok(!('skip' in server))
   const { store, chunks } = await openPostgresStore({ url: server.url, clock, durability: 'strict' })
   const [slow, fast] = [new pg.Client(server.url), new pg.Client(server.url)]
+  const stop = new AbortController()
   context.after(async () => {
-    await Promise.all([slow.end(), fast.end()])
+    stop.abort()
+    await Promise.all([watching, slow.end(), fast.end()])
     await chunks.close()
     await store.close()
     await server.stop()
   })
   await Promise.all([slow.connect(), fast.connect()])
-  const stop = new AbortController()
-  context.after(() => stop.abort())
   const feed = newChangeFeed({ changes: store.changes, clock, report: (fault) => assert.fail(String(fault)) })
+  let watching: Promise<void> | undefined
   const seen: string[] = []
   const watch = async (items: AsyncGenerator<FeedItem>) => {
     for await (const item of items) if (item.type === 'changes') for (const { id } of item.changes) seen.push(id)
   }
   const after = await store.changes.newest()
-  void watch(feed.watch({ organizationId: ORGANIZATION, after, signal: stop.signal }))
+  watching = watch(feed.watch({ organizationId: ORGANIZATION, after, signal: stop.signal }))
 
   const insert = `insert into users (id, organization_id, name, created_at) values ($1, '${ORGANIZATION}', $1, 0)`
   await slow.query('begin')

@@ -8,6 +8,7 @@ import { id } from '../field.ts'
 import { newAgentBody } from '../letta/agent-body.ts'
 import { createAgentFrom } from '../letta/agents.ts'
 import { requireRun, runPath } from '../letta/path-params.ts'
+import { requireOverrideModel } from '../letta/send.ts'
 import { contentBody, sendBody, toInputParts } from '../letta/send-body.ts'
 import { streamRun } from '../letta/stream.ts'
 import { operation } from '../operation.ts'
@@ -60,11 +61,12 @@ const sendText = operation({
       .optional()
       .describe('How much the model reasons in this turn, in place of what agent and conversation say.'),
     when_busy: sendBody.shape.when_busy,
+    override_model: sendBody.shape.override_model,
   }),
   example: { text: 'Hello' },
   answer: sentSchema,
   async handle({ params, body }, context) {
-    const { text, content, otid, on_guarded, stream_tokens, reasoning_effort, when_busy } = body
+    const { text, content, otid, on_guarded, stream_tokens, reasoning_effort, when_busy, override_model } = body
     const message = content ?? text
     if (message === undefined || (content !== undefined && text !== undefined))
       throw new Problem('invalid', 'body: send either `text` or `content`')
@@ -82,6 +84,7 @@ const sendText = operation({
           streamTokens: stream_tokens,
           reasoning: reasoning_effort,
           policy: when_busy ?? undefined,
+          model: override_model ? requireOverrideModel(override_model, context) : undefined,
         }),
       },
       context,

@@ -175,7 +175,7 @@ function toSendOptions({ body, mode, runType }: SendRequestInMode, context: Serv
   }
 }
 
-function requireOverrideModel(handle: string, context: ServiceContext): TargetHandle {
+export function requireOverrideModel(handle: string, context: ServiceContext): TargetHandle {
   if (isTargetHandle(handle)) return requireModel(handle, context)
   throw new Problem('invalid-argument', `body.override_model: must be provider/model, not "${handle.slice(0, 200)}"`)
 }

@@ -6,7 +6,7 @@ import { Problem } from '../../core/problem.ts'
 import type { NewStep } from '../../core/projection.ts'
 import type { Run } from '../../core/run.ts'
 import { cancelRun as cancel } from '../../engine/cancel-run.ts'
-import type { RunCounts, RunFilter, RunPage } from '../../ports/store.ts'
+import type { OwnRunCounts, RunCounts, RunFilter, RunPage } from '../../ports/store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type RunDetails = { run: Run; events: LoggedEvent[]; steps: NewStep[]; messages: Message[] }
@@ -45,6 +45,9 @@ export const findRunByOtid = (
 
 /** Unfinished runs of all organizations: for the operator's metrics, never for a caller's request. */
 export const countRuns = ({ deps }: ServiceContext): Promise<RunCounts> => deps.store.runs.countActive()
+
+export const countOwnRuns = ({ deps, organizationId }: ServiceContext): Promise<OwnRunCounts> =>
+  deps.store.runs.countOf(organizationId)
 
 /** The number of turns that run in this process. */
 export const countRunningTurns = ({ engine }: ServiceContext): number => engine?.dispatcher.running().length ?? 0

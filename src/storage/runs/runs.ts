@@ -7,7 +7,7 @@ import { statement } from '../database/statement.ts'
 import { RUN_COLUMNS, runOf } from '../rows/run-row.ts'
 import { findAskedCalls } from './asked-calls.ts'
 import { runClaims } from './run-claims.ts'
-import { countActiveRuns } from './run-counts.ts'
+import { countActiveRuns, countRunsOf } from './run-counts.ts'
 import { byIdAnywhere, continueRun, findContinuedRun, findOpenedRun, openRun } from './run-intake.ts'
 import { listRuns, listSteps } from './run-lists.ts'
 import { findRunByOtid, markAnswered } from './run-requests.ts'
@@ -83,6 +83,7 @@ export function runStore(database: Database, clock: Clock): RunStore {
       }),
 
     countActive: () => read(countActiveRuns),
+    countOf: (organizationId) => read((db) => countRunsOf(db, organizationId)),
   }
 }
 

@@ -23,18 +23,17 @@ export const runOverviewSchema = z.lazy(() =>
       first_words: z.string().describe('The beginning of what it was asked.'),
       cost_usd: z.number().nullable().describe('What its requests cost; null if the price of a model is unknown.'),
       deaths: z.number().describe('How often a process died while it ran.'),
+      retry_at: dateSchema.nullable().describe('When a model is asked again; null if the last attempt did not fail.'),
       created_at: dateSchema,
       completed_at: dateSchema.nullable(),
     })
     .meta({ id: 'RunOverview', description: 'What a person recognizes a run by.' }),
 )
 
-export const wireRunOverview = ({
-  run,
-  agentName,
-  firstWords,
-  cost,
-}: RunOverview): z.output<typeof runOverviewSchema> => ({
+export const wireRunOverview = (
+  { run, agentName, firstWords, cost }: RunOverview,
+  retryAt?: number,
+): z.output<typeof runOverviewSchema> => ({
   id: run.id,
   state: phaseOf(run),
   stop_reason: run.stopReason ?? null,
@@ -45,9 +44,21 @@ export const wireRunOverview = ({
   first_words: firstWords.slice(0, MAX_WORDS),
   cost_usd: cost ?? null,
   deaths: run.deaths,
+  retry_at: retryAt === undefined ? null : wireDate(retryAt),
   created_at: wireDate(run.createdAt),
   completed_at: run.completedAt === undefined ? null : wireDate(run.completedAt),
 })
+
+export const runCountsSchema = z.lazy(() =>
+  z
+    .object({
+      created: z.number().describe('Queued runs.'),
+      running: z.number(),
+      retrying: z.number().describe('Running ones whose last attempt failed.'),
+      waiting: z.number().describe('Runs that wait for an approval.'),
+    })
+    .meta({ id: 'RunCounts' }),
+)
 
 export const conversationOverviewSchema = z.lazy(() =>
   z

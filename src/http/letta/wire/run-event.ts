@@ -7,6 +7,7 @@ export const runEventSchema = z.lazy(() =>
     .object({
       seq: z.int().describe('Number of the event in the log of the run.'),
       date: dateSchema,
+      at: z.int().describe('The same time in milliseconds since 1970.'),
       event: z.looseObject({ type: z.string().describe('Kind of the event.') }).describe('The event as it is stored.'),
     })
     .meta({ id: 'RunEvent', description: 'One entry of the log of a run.' }),
@@ -14,4 +15,4 @@ export const runEventSchema = z.lazy(() =>
 
 type WireRunEvent = z.output<typeof runEventSchema>
 
-export const wireRunEvent = ({ seq, at, event }: LoggedEvent): WireRunEvent => ({ seq, date: wireDate(at), event })
+export const wireRunEvent = ({ seq, at, event }: LoggedEvent): WireRunEvent => ({ seq, date: wireDate(at), at, event })
