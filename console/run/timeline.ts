@@ -1,3 +1,4 @@
+import { defined } from '../../src/core/defined.ts'
 import type { TurnEvent } from '../../src/core/event.ts'
 
 /** A line of the waterfall: a bar from `from` to `to`, or a mark where both are the same. */
@@ -27,7 +28,7 @@ export function timelineOf(events: readonly WireEvent[], isOver: boolean): Timel
   for (const { seq, at, event } of events) {
     const key = String(seq)
     const mark = (label: string, tone: TimelineRow['tone'] = 'plain', detail?: string) =>
-      rows.push({ key, kind: 'mark', label, from: at, to: at, tone, ...(detail === undefined ? {} : { detail }) })
+      rows.push({ key, kind: 'mark', label, from: at, to: at, tone, ...defined({ detail }) })
     const model = (label: string, tone: TimelineRow['tone'], detail?: string) => {
       rows.push({
         key,
@@ -36,7 +37,7 @@ export function timelineOf(events: readonly WireEvent[], isOver: boolean): Timel
         from: Math.min(free, at),
         to: at,
         tone,
-        ...(detail === undefined ? {} : { detail }),
+        ...defined({ detail }),
       })
       free = at
     }

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { defined } from '../../src/core/defined.ts'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
@@ -68,7 +69,7 @@ function Actions({ run, events, isOver }: { run: RunOverview; events: readonly W
       text,
       stream_tokens: true,
       when_busy: 'queue',
-      ...(model.value ? { override_model: model.value } : {}),
+      ...defined({ override_model: model.value || undefined }),
     })
     failure.value = answer.ok ? undefined : answer.failure
     if (answer.ok) goTo('chat', run.conversation_id)
