@@ -22,6 +22,7 @@ export type Admission = {
   contextOf(request: FastifyRequest): ServiceContext
   ring: Pick<KeyRing, 'recheck' | 'openOf' | 'close'>
   traffic: Pick<Traffic, 'openOf'>
+  perform: ReturnType<typeof registerAuditTrail>['perform']
 }
 
 type AdmissionOptions = {
@@ -182,6 +183,7 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
   return {
     ring,
     traffic,
+    perform: trail.perform,
     contextOf: (request) => {
       const caller = { ...(request.caller ?? HOME), from: request.ip, requestId: request.id }
       return { ...context, organizationId: caller.organizationId, caller }

@@ -45,10 +45,11 @@ export type Operation = {
 }
 
 /**
- * What writes the audit log: the server after each request, the verb in its own transaction (the server then logs only
- * refusals and failures), or neither.
+ * Who writes the audit log. `with-change`: the first transaction of the request that changes something; the default of
+ * operations that may change something. `before`: the server, before an action that is no transaction. `by-verb`: the
+ * verb. With all three the server adds refusals and failures. `none`: reads, and what the log of a run records.
  */
-type Audit = 'by-request' | 'by-verb' | 'none'
+type Audit = 'with-change' | 'before' | 'by-verb' | 'none'
 
 /** A request with validated parts. */
 export type Call<Params, Query, Body> = {
@@ -121,10 +122,12 @@ export function operation<
     consumes,
     produces,
     streams,
-    audit: declared.audit ?? (method === 'DELETE' ? 'by-request' : 'none'),
+    audit: declared.audit ?? (method === 'GET' || READS.includes(declared.scope) ? 'none' : 'with-change'),
     ...defined({ params: params ? z.object(params) : undefined }),
   } as Operation
 }
+
+const READS: readonly Access[] = ['read', 'open']
 
 /** The answer of an operation without one (204). */
 export const nothing = z.undefined()

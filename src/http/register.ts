@@ -50,11 +50,17 @@ export const SCHEMA_COMPILERS: Compilers = {
   buildSerializer: () => () => JSON.stringify,
 }
 
+type RequestScope = {
+  contextOf(request: FastifyRequest): ServiceContext
+  /** Runs a handler with its entry in the audit log. */
+  perform<T>(request: FastifyRequest, work: () => T | Promise<T>): T | Promise<T>
+}
+
 /** Registers every operation of these surfaces with Fastify. */
 export function registerOperations(
   server: FastifyInstance,
   surfaces: readonly Surface[],
-  contextOf: (request: FastifyRequest) => ServiceContext,
+  { contextOf, perform }: RequestScope,
 ): void {
   for (const { operations, notServed, errors } of surfaces) {
     for (const operation of operations)
@@ -67,7 +73,8 @@ export function registerOperations(
           const { params, query, body } = request
           contextOf(request).deps.activity?.note(`${operation.method} ${operation.path}`)
           addWarnings(reply, warningsOf(query, body))
-          return sendAnswer(await operation.handle({ params, query, body, request, reply }, contextOf(request)), reply)
+          const call = { params, query, body, request, reply }
+          return sendAnswer(await perform(request, () => operation.handle(call, contextOf(request))), reply)
         },
       })
     for (const { methods = METHODS, path, what } of notServed)

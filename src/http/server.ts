@@ -118,7 +118,7 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
   }
   answerErrors(server, reportAndLog)
   registerCors(server, context.corsOrigins ?? [])
-  const { contextOf, ring, traffic } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits, sessions })
+  const { contextOf, perform, ring, traffic } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits, sessions })
   refuseWhileDraining(server)
   boundStreams(server, limits)
   const bytes = boundBytesInFlight(server, limits)
@@ -136,7 +136,7 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
     done()
   })
 
-  registerOperations(server, SURFACES, contextOf)
+  registerOperations(server, SURFACES, { contextOf, perform })
 
   return {
     server,

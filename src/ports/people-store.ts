@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../core/audit.ts'
+import type { AuditEntry, AuditTicket, ChainedEntry } from '../core/audit.ts'
 import type { OrganizationId } from '../core/id.ts'
 import type { OrganizationPolicy } from '../core/organization-limits.ts'
 import type { ApiKey, KeyId, Organization, StoredKey, User, UserId } from '../core/people.ts'
@@ -33,5 +33,7 @@ export type KeyStore = {
 
 export type AuditLog = {
   append(entry: AuditEntry): Promise<void>
-  list(organizationId: OrganizationId, page: ListPage): ListResult<AuditEntry>
+  /** The first transaction of `work` that changes a row also has the entry of the ticket. */
+  within<T>(ticket: AuditTicket, work: () => Promise<T>): Promise<T>
+  list(organizationId: OrganizationId, page: ListPage): ListResult<ChainedEntry>
 }

@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../core/invariants/audit-chain.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 
 /** Read-only pages over the whole database, for invariant checks on a live system. */
@@ -5,5 +6,7 @@ export type SnapshotReader = {
   runs(): AsyncIterable<RunRecord>
   /** A long conversation arrives as several consecutive records. */
   conversations(): AsyncIterable<ConversationRecord>
+  /** The chain of each organization's audit log, in pages. */
+  auditChains(): AsyncIterable<AuditRecord>
   liveWorkers(): Promise<Set<string>>
 }

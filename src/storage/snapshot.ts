@@ -1,12 +1,15 @@
 import { type SqlBool, sql } from 'kysely'
+import { EMPTY_CHAIN } from '../core/audit.ts'
 import { closedLength } from '../core/history.ts'
-import type { ConversationId } from '../core/id.ts'
+import type { ConversationId, OrganizationId } from '../core/id.ts'
+import type { AuditRecord } from '../core/invariants/audit-chain.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import { ofRun } from './conversations/messages.ts'
 import type { Database } from './database/database.ts'
 import { type Executor, statement } from './database/statement.ts'
+import { auditDigest, chainPage, chainsIn } from './people/audit.ts'
 import { conversationOf } from './rows/conversation-row.ts'
 import { MESSAGE_COLUMNS, messagesOf } from './rows/message-row.ts'
 import { RUN_COLUMNS, type RunRow, runOf } from './rows/run-row.ts'
@@ -40,8 +43,25 @@ export function snapshotReader({ readSnapshot }: Database, clock: Clock): Snapsh
       for await (const number of numbers) yield* piecesOf(number)
     },
 
+    async *auditChains() {
+      for (const organization of await readSnapshot(chainsIn)) yield* chainOf(organization)
+    },
+
     liveWorkers: () =>
       readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),
+  }
+
+  /** An append-only log: each page may be a separate snapshot, and the last one has the head of the same moment. */
+  async function* chainOf(organizationId: OrganizationId): AsyncGenerator<AuditRecord> {
+    for (let before = EMPTY_CHAIN; ; ) {
+      const page = { organization: organizationId, after: before.sequence, limit: MESSAGE_PAGE }
+      const { entries, head = 'missing' as const } = await readSnapshot((db) => chainPage(db, page))
+      const isEnd = entries.length < MESSAGE_PAGE
+      yield { organizationId, entries, before, digest: auditDigest, ...(isEnd && { head }) }
+      if (isEnd) return
+      const last = entries.at(-1)!
+      before = { sequence: last.sequence ?? 0, hash: last.hash ?? '' }
+    }
   }
 
   /** Committed messages never move, so each piece may be a separate snapshot. */

@@ -19,7 +19,8 @@ import { blockStore } from './memory/blocks.ts'
 import { passageStore } from './memory/passages.ts'
 import { toolWriteStore } from './memory/tool-writes.ts'
 import { keyStore } from './people/api-keys.ts'
-import { auditLog } from './people/audit.ts'
+import { auditLog, hasEntry, insertEntry } from './people/audit.ts'
+import { withAuditedWrites } from './people/audited-writes.ts'
 import { peopleStore } from './people/people.ts'
 import { callbackStore } from './runs/callbacks.ts'
 import { eventLog } from './runs/events.ts'
@@ -45,7 +46,8 @@ type StoreDeps = {
 
 /** Assembles the store from its parts, for either database. */
 export function assembleStore(deps: StoreDeps): OpenedStore {
-  const { database, chunks, clock, ownership, onForeignWrite, close } = deps
+  const { database: plain, chunks, clock, ownership, onForeignWrite, close } = deps
+  const database = withAuditedWrites(plain, { insertEntry, hasEntry })
   const store: Store = {
     agents: agentStore(database),
     conversations: conversationStore(database),
@@ -69,7 +71,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     people: peopleStore(database),
     shares: shareStore(database),
     keys: keyStore(database),
-    audit: auditLog(database),
+    audit: auditLog(plain),
     callbacks: callbackStore(database),
     changes: changeStore(database),
     homeId: () => homeId(database),

@@ -40,9 +40,28 @@ test('keys are created, listed and revoked while a server runs, and the server a
     lines.map(({ verb, actor, outcome }) => [verb, actor, outcome]),
     [
       ['key.create', 'command-line', 'done'],
+      ['POST /v1/agents', id, 'done'],
       ['key.revoke', 'command-line', 'done'],
       ['GET /v1/agents', id, 'refused'],
     ],
+  )
+  const following = startHoldfast(['audit', '--follow', '--json', '--limit', '1'], place)
+  let streamed = ''
+  following.child.stdout.on('data', (text) => {
+    streamed += text
+  })
+  await following.waitForText('organization.create')
+  await run('organizations', 'create', 'later')
+  await following.waitForText('"sequence":2')
+  following.child.kill('SIGINT')
+  await following.ended
+  const entries = streamed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { sequence: number })
+  assert.deepEqual(
+    entries.map(({ sequence }) => sequence),
+    [1, 2],
   )
   assert.equal((await run('keys', 'revoke', 'key-nobody')).code, 3)
   server.child.kill('SIGKILL')

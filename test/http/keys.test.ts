@@ -346,7 +346,8 @@ test('the audit log has every action and refusal with its actor, and no secrets'
     lines.map(({ actor, verb, object, outcome, status }) => [actor, verb, object, outcome, status]),
     [
       ['home', 'key.create', worker.id, 'done', null],
-      [worker.id, 'DELETE /v1/blocks/:block_id', block.id, 'done', 200],
+      [worker.id, 'POST /v1/blocks', null, 'done', null],
+      [worker.id, 'DELETE /v1/blocks/:block_id', block.id, 'done', null],
       [worker.id, 'DELETE /v1/blocks/:block_id', block.id, 'failed', 404],
       [worker.id, 'GET /v1/keys', null, 'refused', 403],
       ['unknown', 'GET /v1/agents', null, 'refused', 401],

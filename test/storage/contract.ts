@@ -1,5 +1,6 @@
 import { suite, test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
+import { AUDIT } from './contract-audit.ts'
 import { CALLBACKS } from './contract-callbacks.ts'
 import { CHANGES } from './contract-changes.ts'
 import { CLAIMS } from './contract-claims.ts'
@@ -37,6 +38,7 @@ const CONTRACT: ContractTests = {
   ...CREDENTIALS,
   ...MEMORY,
   ...PEOPLE,
+  ...AUDIT,
   ...MCP_SERVERS,
   ...CONVERSATIONS,
   ...CALLBACKS,

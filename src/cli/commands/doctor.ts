@@ -1,4 +1,5 @@
 import { isInsideWorkspace } from '../../core/home-files.ts'
+import { auditChain } from '../../core/invariants/audit-chain.ts'
 import { type ExposedEntry, findExposed } from '../../disk/exposed-entries.ts'
 import type { LastBackup } from '../../ports/backups.ts'
 import type { SandboxCheck } from '../../ports/workspaces.ts'
@@ -54,7 +55,11 @@ function printFindings(findings: Findings, { cli, hasRepaired, now }: PrintOptio
     out.line(`${green('✓')} Every invariant holds.`)
     return
   }
-  out.line(`${count(violations.length, 'violation')}: this is a bug in Holdfast, please report it.`)
+  const isForeign = violations.every(({ invariant }) => invariant === auditChain.id)
+  const cause = isForeign
+    ? 'something other than Holdfast changed the audit log, or it was restored in part.'
+    : 'this is a bug in Holdfast, please report it.'
+  out.line(`${count(violations.length, 'violation')}: ${cause}`)
   if (hasRepaired) out.line('The rest cannot be repaired without guessing and was not changed.')
   else
     out.line(

@@ -54,7 +54,7 @@ function addLimits(program: HoldfastCommand, { cli }: Pick<CommandDeps, 'cli'>):
     .action(async (assignments, flags) => (await load()).changeLimits(assignments, flags, cli))
 }
 
-export function addPeople(program: HoldfastCommand, { cli }: CommandDeps): void {
+export function addPeople(program: HoldfastCommand, { cli, ends }: CommandDeps): void {
   const load = () => import('../commands/people.ts')
   const organizations = program
     .command('organizations')
@@ -96,9 +96,12 @@ export function addPeople(program: HoldfastCommand, { cli }: CommandDeps): void 
     .command('audit')
     .description('Show the audit log: who did what, when, from where and with what result.')
     .example('audit --limit 20')
+    .example('audit --follow --json')
     .option('--limit <number>', 'Maximum number of entries, 1 to 10000.', '50')
+    .option('--after <id>', 'Only entries after this one, oldest first.')
+    .option('--follow', 'Print later entries too, until Ctrl-C; with --json one on each line.')
     .option(...ORGANIZATION_OPTION)
-    .action(async (flags) => (await import('../commands/audit.ts')).audit(flags, cli))
+    .action(async (flags) => ends(await (await import('../commands/audit.ts')).audit(flags, cli)))
   program
     .command('cache')
     .description('Show the conversation cache of the running server.')

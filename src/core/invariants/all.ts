@@ -12,6 +12,7 @@ import {
   honestOutcomes,
   oneEnd,
 } from './approvals.ts'
+import { type AuditRecord, auditChain } from './audit-chain.ts'
 import {
   acceptedIsKept,
   callResultBijection,
@@ -77,6 +78,8 @@ export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] =
 
 export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
 
+export const AUDIT_INVARIANTS: readonly Invariant<AuditRecord>[] = [auditChain]
+
 /** Invariants across all runs. */
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [
   exactlyOnceIntake,
@@ -122,6 +125,9 @@ export const checkStream = (record: StreamRecord): Violation[] =>
   reportingUnreadable(record.run.id, streamNumbers, () =>
     apply(STREAM_INVARIANTS, record, `stream of ${record.run.id}`),
   )
+
+export const checkAuditChain = (record: AuditRecord): Violation[] =>
+  apply(AUDIT_INVARIANTS, record, `audit log of ${record.organizationId}`)
 
 export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 

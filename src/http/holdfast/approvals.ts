@@ -45,7 +45,7 @@ const answerApprovalOperation = operation({
   route: 'POST /v1/approvals/:run_id',
   scope: 'approve',
   summary: 'Approves or denies all pending calls of a run and returns the run that continues',
-  audit: 'by-request',
+  audit: 'by-verb',
   params: runPath,
   body: answerBody,
   example: { approvals: [{ tool_call_id: 'call-1', verdict: 'approve' }] },

@@ -43,6 +43,7 @@ const sendText = operation({
   route: 'POST /v1/holdfast/conversations/:conversation_id/messages',
   scope: 'agent',
   summary: 'Sends text to a conversation and returns its run at once; by default the run is queued behind earlier ones',
+  audit: 'none',
   params: { conversation_id: id('conv').describe('The id of a conversation.') },
   body: z.object({
     text: z.string().optional().describe('The message. Either this or `content`.'),

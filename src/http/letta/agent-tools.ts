@@ -63,6 +63,7 @@ const runAgentToolOperation = operation({
   route: 'POST /v1/agents/:agent_id/tools/:tool_name/run',
   scope: 'agent',
   summary: 'Runs a tool of an agent directly, without a model',
+  audit: 'before',
   params: namedPath,
   body: runBody,
   example: { args: {} },

@@ -221,6 +221,7 @@ const removeAgent = operation({
   route: 'DELETE /v1/agents/:agent_id',
   scope: 'agent',
   summary: 'Cancels the runs of an agent and deletes it with its conversations',
+  audit: 'by-verb',
   params: agentPath,
   answer: deletedSchema,
   async handle({ params }, context) {

@@ -25,6 +25,7 @@ const sendToConversation = operation({
   scope: 'agent',
   summary:
     'Sends messages to a conversation and streams the turn, unless `streaming` is false; 409 by default while it is busy',
+  audit: 'none',
   params: conversationPath,
   query: agentQuery,
   body: sendBody,

@@ -25,6 +25,7 @@ const createPassage = operation({
   route: 'POST /v1/agents/:agent_id/archival-memory',
   scope: 'agent',
   summary: 'Adds a passage to the archival memory of an agent',
+  audit: 'none',
   params: agentPath,
   body: z.object({
     text: z.string().min(1).describe('Text of the passage.'),

@@ -76,6 +76,7 @@ const rateStepOperation = operation({
   route: 'PATCH /v1/steps/:step_id/feedback',
   scope: 'agent',
   summary: 'Stores feedback on a step',
+  audit: 'none',
   params: stepPath,
   body: z.object({
     feedback: z.enum(['positive', 'negative']).nullish().describe('Rating of the step.'),

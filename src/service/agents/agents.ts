@@ -5,6 +5,7 @@ import { type AgentId, type BlockId, parseId, type RunId } from '../../core/id.t
 import { Problem } from '../../core/problem.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
+import { withAudit } from '../people/audit.ts'
 import { cancelRun } from '../runs/runs.ts'
 import { waitForRun } from '../runs/watch-run.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -172,7 +173,8 @@ export async function deleteAgent(agent: Agent, context: ServiceContext, signal:
     await Promise.all(active.map(({ id }: { id: RunId }) => ignoringProblems(waitForRun(id, context, signal))))
   }
   const conversations = await store.conversations.list(organizationId, agent.id)
-  if (!(await store.agents.delete(organizationId, agent.id)))
+  const remove = () => store.agents.delete(organizationId, agent.id)
+  if (!(await withAudit({ verb: 'agent.delete', object: agent.id }, context, remove)))
     throw new Problem('not-found', `There is no agent "${agent.id}".`)
   await closeConversations(
     conversations.map(({ id }) => id),

@@ -10,11 +10,12 @@ import { type ProjectedEvent, project } from '../../core/projection.ts'
 import { patienceOf } from '../../core/recovery.ts'
 import { isSettled, type Run, type RunSettings } from '../../core/run.ts'
 import { foldTurn, joinPrincipals, type Turn } from '../../core/turn.ts'
-import type { NewRun } from '../../ports/store.ts'
+import type { ContinueRun, NewRun } from '../../ports/store.ts'
 import type { SendOptions } from '../messages/send-message.ts'
+import { withAudit } from '../people/audit.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { requireApprover } from './approver.ts'
-import { findAnswer, lateProblem } from './late-verdict.ts'
+import { decisionsText, findAnswer, lateProblem } from './late-verdict.ts'
 
 type AnswerApprovalRequest = {
   runId: string
@@ -93,7 +94,8 @@ async function openContinuation(
       background: next.background,
       ...defined({ options }),
     })
-    const opened = await deps.store.runs.continueAfterApproval({
+    const action = { verb: 'approval.answer', object: run.id, detail: decisionsText(decided.decisions) }
+    const continuation: ContinueRun = {
       answer: {
         runId: run.id,
         commitId: randomness.uuid(),
@@ -105,7 +107,8 @@ async function openContinuation(
       run: next,
       entry,
       ...defined({ claimFor: engine && slot ? engine.workerId : undefined }),
-    })
+    }
+    const opened = await withAudit(action, context, () => deps.store.runs.continueAfterApproval(continuation))
     if (!opened) return undefined
     if (opened.status === 'running' && slot) slot.use({ run: opened, events: [{ seq: 1, at, event: entry.event }] })
     else engine?.dispatcher.wake('queue')

@@ -25,8 +25,7 @@ type LateVerdict = {
 export function lateProblem(run: Run, { events, answer, verdicts }: LateVerdict): Problem {
   if (answer) {
     const { at, event } = answer
-    const decisions = event.decisions.map(decisionText).join(', ')
-    const decided = `${run.id} was answered at ${timeText(at)}${byText(event.by)}: ${decisions}.`
+    const decided = `${run.id} was answered at ${timeText(at)}${byText(event.by)}: ${decisionsText(event.decisions)}.`
     const known = verdicts.every(({ callId }) => event.decisions.some((one) => one.callId === callId))
     const late = known ? 'This verdict came too late and changes nothing' : 'These are not its calls'
     return new Problem('conflict', `${late}: ${decided} It continues as ${event.continuedBy}.`, {
@@ -49,7 +48,8 @@ export function lateProblem(run: Run, { events, answer, verdicts }: LateVerdict)
 
 const WORD: Record<Decision['verdict'], string> = { approve: 'approved', deny: 'denied', result: 'answered' }
 
-const decisionText = ({ callId, verdict }: Decision): string => `${callId} ${WORD[verdict]}`
+export const decisionsText = (decisions: readonly Decision[]): string =>
+  decisions.map(({ callId, verdict }) => `${callId.slice(0, 80)} ${WORD[verdict]}`).join(', ')
 
 const timeText = (at: number): string => new Date(at).toISOString()
 

@@ -1,5 +1,5 @@
 import type { RunId } from '../../core/id.ts'
-import { checkAcrossRuns, checkConversation, checkRun, summarize } from '../../core/invariants/all.ts'
+import { checkAcrossRuns, checkAuditChain, checkConversation, checkRun, summarize } from '../../core/invariants/all.ts'
 import { newRunLinks } from '../../core/invariants/links.ts'
 import type { Invariant, RunSummary, Violation } from '../../core/invariants/record.ts'
 import { noZombie } from '../../core/invariants/runs.ts'
@@ -50,6 +50,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
     report.messages += record.messages.length
     report.violations.push(...checkConversation(record))
   }
+  for await (const record of context.snapshot.auditChains()) report.violations.push(...checkAuditChain(record))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
   await checkUnfinished(
     { unheld, unended: await findUnendedStreams(context) },

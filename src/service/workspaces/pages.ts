@@ -1,7 +1,7 @@
 import type { ConversationId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { OpenedPage } from '../../ports/workspaces.ts'
-import { newAuditEntry } from '../people/audit.ts'
+import { auditStart } from '../people/audit.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { showWorkspace, withWorkspaceProblems } from './workspaces.ts'
 
@@ -17,9 +17,8 @@ export async function openPage(
   const open = state.ports.map(({ port }) => port)
   const port = wanted ?? (open.length === 1 ? open[0] : undefined)
   if (port === undefined || !open.includes(port)) throw unknownPort(wanted, open)
-  const page = await withWorkspaceProblems(context.workspaces.openPage({ conversationId, port, minutes }))
-  await context.deps.store.audit.append(newAuditEntry({ verb: 'workspace.open-page', object: conversationId }, context))
-  return page
+  await auditStart({ verb: 'workspace.open-page', object: conversationId, detail: `port ${port}` }, context)
+  return withWorkspaceProblems(context.workspaces.openPage({ conversationId, port, minutes }))
 }
 
 export async function closePage(

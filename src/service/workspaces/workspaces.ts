@@ -13,7 +13,7 @@ import {
   type Workspaces,
 } from '../../ports/workspaces.ts'
 import { requireConversationAndAgent } from '../conversations/conversations.ts'
-import { newAuditEntry } from '../people/audit.ts'
+import { auditStart } from '../people/audit.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type ListedWorkspace = ShownWorkspace<WorkspaceState | WorkspaceSummary>
@@ -81,8 +81,8 @@ export async function showProcess(
 /** Removes files and processes. The conversation stays; its next command gets an empty workspace. */
 export async function removeWorkspace(id: ConversationId, context: ServiceContext): Promise<void> {
   await requireConversationAndAgent(id, context)
+  await auditStart({ verb: 'workspace.remove', object: id }, context)
   if (!(await withWorkspaceProblems(context.workspaces.remove(id)))) throw noWorkspace(id)
-  await context.deps.store.audit.append(newAuditEntry({ verb: 'workspace.remove', object: id }, context))
 }
 
 type EndProcessRequest = { conversationId: ConversationId; processId: string }
@@ -96,9 +96,8 @@ export async function endProcess(
   const workspace = await requireWorkspace(conversation, context)
   const process = await requireProcess(workspace, processId)
   if (process.ending) return process
-  const ended = await withWorkspaceProblems(workspace.kill(processId, 'asked'))
-  await context.deps.store.audit.append(newAuditEntry({ verb: 'process.end', object: conversationId }, context))
-  return ended
+  await auditStart({ verb: 'process.end', object: conversationId }, context)
+  return withWorkspaceProblems(workspace.kill(processId, 'asked'))
 }
 
 /** A workspace with its agent and conversation. */

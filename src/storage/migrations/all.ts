@@ -6,6 +6,7 @@ import { changes } from './005-changes.ts'
 import { approvals } from './006-approvals.ts'
 import { shares } from './007-shares.ts'
 import { homeIdentity } from './008-home-id.ts'
+import { auditChain } from './009-audit-chain.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -18,6 +19,6 @@ export type Track = 'store' | 'chunks'
  * test/storage/migrations.test.ts prints its digest.
  */
 export const MIGRATIONS: Record<Track, readonly Migration[]> = {
-  store: [first, lateOriginals, modelNotesWithAge, sessions, changes, approvals, shares, homeIdentity],
+  store: [first, lateOriginals, modelNotesWithAge, sessions, changes, approvals, shares, homeIdentity, auditChain],
   chunks: [firstOfChunks],
 }

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../core/audit.ts'
+import type { ChainedEntry } from '../../core/audit.ts'
 import type { ApiKey, Organization, User } from '../../core/people.ts'
 import { type RowOf, rowMapper } from './row-mapping.ts'
 
@@ -29,7 +29,7 @@ export const API_KEY = rowMapper<ApiKey>()({
 
 export type ApiKeyRow = RowOf<typeof API_KEY> & { digest: string }
 
-export const AUDIT_ENTRY = rowMapper<AuditEntry>()({
+export const AUDIT_ENTRY = rowMapper<ChainedEntry>()({
   id: 'id',
   organizationId: 'organization_id',
   at: 'at',
@@ -38,9 +38,12 @@ export const AUDIT_ENTRY = rowMapper<AuditEntry>()({
   from: 'from_address',
   verb: 'verb',
   object: 'object',
+  detail: 'detail',
   outcome: 'outcome',
   status: 'status',
   requestId: 'request_id',
+  sequence: 'sequence',
+  hash: 'hash',
 })
 
 export type AuditRow = RowOf<typeof AUDIT_ENTRY>

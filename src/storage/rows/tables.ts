@@ -52,6 +52,7 @@ export type Tables = SearchTables & {
   users: Numbered & UserRow
   api_keys: Numbered & ApiKeyRow
   audit_log: Numbered & AuditRow
+  audit_heads: { organization_id: OrganizationId; sequence: number; hash: string }
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
   changes: ChangesTable

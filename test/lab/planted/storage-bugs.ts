@@ -152,4 +152,18 @@ export const STORAGE_BUGS: PlantedBug[] = [
     replace: '',
     breaks: 'nothing is lost: every reader gets every chunk, whichever process writes it',
   },
+  {
+    name: 'an entry of the audit log does not know the one before it',
+    file: 'storage/people/audit.ts',
+    find: 'const hash = auditDigest(chainedText({ ...entry, sequence }, head))',
+    replace: "const hash = auditDigest(chainedText({ ...entry, sequence }, { sequence, hash: '' }))",
+    breaks: 'nothing is hidden: a changed audit log shows',
+  },
+  {
+    name: 'an action is committed without its entry in the audit log',
+    file: 'storage/people/audited-writes.ts',
+    find: '          if (counted.hasChanged()) {\n',
+    replace: '          if (counted.hasChanged() && entry.at < 0) {\n',
+    breaks: 'nothing is hidden: an audited action and its entry are one commit',
+  },
 ]

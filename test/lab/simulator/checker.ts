@@ -4,6 +4,7 @@ import type { LoggedEvent, TurnEvent } from '../../../src/core/event.ts'
 import type { RunId } from '../../../src/core/id.ts'
 import {
   checkAcrossRuns,
+  checkAuditChain,
   checkConversation,
   checkRun,
   checkStream,
@@ -393,6 +394,14 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     }
     blame(checkAcrossRuns({ runs: summaries }))
     for await (const record of snapshot.conversations()) blame(checkConversation(record))
+    const audited = new Set<string | undefined>()
+    for await (const record of snapshot.auditChains()) {
+      blame(checkAuditChain(record))
+      for (const { verb, object } of record.entries) if (verb === 'approval.answer') audited.add(object)
+    }
+    for (const [id, { events }] of recorded)
+      if (events.some(({ event }) => event.type === 'approval-answered') && !audited.has(id))
+        violate(`I35 ${id} was answered and the audit log does not say so`)
     for (const [text, count] of texts) if (count > 1) violate(`I8 "${text}" is in the history ${count} times`)
     const faults = [...orderFaults(database), ...memoryFaults(memory, recorded), ...contexts.atTheEnd()]
     for (const fault of faults) violate(fault)

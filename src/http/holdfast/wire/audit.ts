@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AuditEntry } from '../../../core/audit.ts'
+import { AUDIT_OUTCOMES, type ChainedEntry } from '../../../core/audit.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
 export const auditEntrySchema = z.lazy(() =>
@@ -14,15 +14,26 @@ export const auditEntrySchema = z.lazy(() =>
       verb: z.string().describe('What was done, such as `key.create`, or a method and a route.'),
       object: z.string().nullable().describe('Id of the object of the action.'),
       outcome: z
-        .enum(['done', 'refused', 'failed'])
-        .describe('`refused`: the caller was not allowed. `failed`: the action was allowed and ended with an error.'),
-      status: z.int().nullable().describe('HTTP status of the answer.'),
+        .enum(AUDIT_OUTCOMES)
+        .describe(
+          '`started`: written before an action that is no transaction, such as an export. `refused`: the caller was not allowed. `failed`: the action was allowed and ended with an error.',
+        ),
+      detail: z.string().nullable().describe('Verdicts, the names of changed fields, or the name of a tool.'),
+      status: z.int().nullable().describe('HTTP status of a refused or failed request.'),
       request_id: z.string().nullable().describe('Id of the request in the access log.'),
+      sequence: z
+        .int()
+        .nullable()
+        .describe('Place in the chain of the organization, from 1; null before there was one.'),
+      hash: z
+        .string()
+        .nullable()
+        .describe('SHA-256 of the hash before it, a line break, and the entry as canonical JSON.'),
     })
     .meta({ id: 'AuditEntry', description: 'One entry of the audit log.' }),
 )
 
-export const wireAuditEntry = (entry: AuditEntry): z.output<typeof auditEntrySchema> => ({
+export const wireAuditEntry = (entry: ChainedEntry): z.output<typeof auditEntrySchema> => ({
   id: entry.id,
   date: wireDate(entry.at),
   actor: entry.actor,
@@ -32,6 +43,9 @@ export const wireAuditEntry = (entry: AuditEntry): z.output<typeof auditEntrySch
   verb: entry.verb,
   object: entry.object ?? null,
   outcome: entry.outcome,
+  detail: entry.detail ?? null,
   status: entry.status ?? null,
   request_id: entry.requestId ?? null,
+  sequence: entry.sequence ?? null,
+  hash: entry.hash ?? null,
 })

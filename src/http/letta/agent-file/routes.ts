@@ -17,6 +17,7 @@ const exportAgentFile = operation({
   route: 'GET /v1/agents/:agent_id/export',
   scope: 'read',
   summary: 'Exports an agent as a file that can be imported elsewhere',
+  audit: 'before',
   params: agentPath,
   query: z.object({
     conversation_id: z
