@@ -118,7 +118,13 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
   }
   answerErrors(server, reportAndLog)
   registerCors(server, context.corsOrigins ?? [])
-  const { contextOf, perform, ring, traffic } = admit(server, { context, apiKey, isLocal: isLoopback(host), limits, sessions })
+  const { contextOf, perform, ring, traffic } = admit(server, {
+    context,
+    apiKey,
+    isLocal: isLoopback(host),
+    limits,
+    sessions,
+  })
   refuseWhileDraining(server)
   boundStreams(server, limits)
   const bytes = boundBytesInFlight(server, limits)

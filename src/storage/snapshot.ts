@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
 import { EMPTY_CHAIN } from '../core/audit.ts'
+import { defined } from '../core/defined.ts'
 import { closedLength } from '../core/history.ts'
 import type { ConversationId, OrganizationId } from '../core/id.ts'
 import type { AuditRecord } from '../core/invariants/audit-chain.ts'
@@ -57,7 +58,7 @@ export function snapshotReader({ readSnapshot }: Database, clock: Clock): Snapsh
       const page = { organization: organizationId, after: before.sequence, limit: MESSAGE_PAGE }
       const { entries, head = 'missing' as const } = await readSnapshot((db) => chainPage(db, page))
       const isEnd = entries.length < MESSAGE_PAGE
-      yield { organizationId, entries, before, digest: auditDigest, ...(isEnd && { head }) }
+      yield { organizationId, entries, before, digest: auditDigest, ...defined({ head: isEnd ? head : undefined }) }
       if (isEnd) return
       const last = entries.at(-1)!
       before = { sequence: last.sequence ?? 0, hash: last.hash ?? '' }

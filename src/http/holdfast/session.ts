@@ -30,7 +30,7 @@ const signIn = operation({
   route: 'POST /v1/session',
   scope: 'read',
   summary: 'Signs a browser in: exchanges the key of this request for a cookie that only pages of this server can use',
-  audit: 'by-request',
+  audit: 'before',
   answer: nothing,
   handle({ request, reply }) {
     const { sessions } = request.server.serverContext
@@ -62,7 +62,7 @@ const createLink = operation({
   route: 'POST /v1/session/links',
   scope: 'operator',
   summary: 'Creates a one-time link that signs a browser in with the key of the home',
-  audit: 'by-request',
+  audit: 'before',
   answer: linkSchema,
   handle: ({ request }) => ({ path: signInPath(request.server.serverContext.sessions.newLink()) }),
 })

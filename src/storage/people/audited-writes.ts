@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { AuditEntry, AuditId, AuditTicket } from '../../core/audit.ts'
+import { defined } from '../../core/defined.ts'
 import type { Database, Job } from '../database/database.ts'
 import type { Awaitable, Executor, Statement } from '../database/statement.ts'
 
@@ -36,11 +37,13 @@ export function withAuditedWrites(database: Database, { insertEntry, hasEntry }:
           }
           return result
         },
-        ...(findCommitted && {
-          async findCommitted(db) {
-            isWritten = await hasEntry(db, entry.id)
-            return findCommitted(db)
-          },
+        ...defined({
+          findCommitted:
+            findCommitted &&
+            (async (db: Executor) => {
+              isWritten = await hasEntry(db, entry.id)
+              return findCommitted(db)
+            }),
         }),
       })
     } catch (fault) {
