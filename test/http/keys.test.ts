@@ -191,7 +191,7 @@ test('resources of one organization look missing to another', async (context) =>
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {
-    // This fixture does not connect to MCP servers, and files of the console are for everybody.
+    // This fixture does not connect to MCP servers, and files of the console need no key.
     if (!path.includes('{') || path.startsWith('/v1/mcp-servers') || path.startsWith('/console')) continue
     const named = path.replaceAll(
       /\{(\w+)\}/g,
