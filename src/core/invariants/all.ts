@@ -78,7 +78,7 @@ export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] =
 
 export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
 
-export const AUDIT_INVARIANTS: readonly Invariant<AuditRecord>[] = [auditChain]
+const AUDIT_INVARIANTS: readonly Invariant<AuditRecord>[] = [auditChain]
 
 /** Invariants across all runs. */
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [
