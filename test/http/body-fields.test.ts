@@ -220,6 +220,11 @@ test('a field without effect is named in a header of the response, also of a str
   )
   const list = `/v1/agents/${agentId}/messages?assistant_message_tool_name=say&use_assistant_message=true`
   assert.equal(await warningsOf('GET', list), '', 'a list takes it')
+  assert.match(
+    await warningsOf('GET', '/v1/agents?include=agent.blocks&include=agent.soul'),
+    /include: .* no such part/,
+  )
+  assert.equal(await warningsOf('GET', '/v1/agents?include=agent.blocks&include=tags&last_stop_reason='), '')
   assert.match(await warningsOf('GET', '/v1/agents?bogus=1'), /bogus: is not a known field/)
   const long = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field_${index}`, true]))
   assert.ok((await warningsOf('PATCH', `/v1/agents/${agentId}`, long)).length < 4_100, 'a header has a limit')
@@ -260,6 +265,13 @@ test('a field that Holdfast cannot serve is refused with its name and the reason
     assert.match(JSON.stringify(answer.body), named)
   }
   assert.equal((await client.agents.list()).items.length, before)
+})
+
+test('a list is not filtered by an unknown reason: it would be empty', async (context) => {
+  const { fetch } = await serveFixture(context)
+  const answer = await fetch('GET', '/v1/agents?last_stop_reason=tired')
+  assert.equal(answer.status, 422)
+  assert.match(JSON.stringify(answer.body), /query.last_stop_reason/)
 })
 
 test('the time zone of an agent is that of the date in its prompt', async (context) => {

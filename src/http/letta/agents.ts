@@ -5,6 +5,7 @@ import { baseToolsOf, speaksByTool } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { ToolId } from '../../core/id.ts'
 import { windowLimitOf } from '../../core/model-settings.ts'
+import { STATUS_OF_STOP, type StopReason } from '../../core/run.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
 import { requireNamedTools } from '../../service/agents/agent-tools.ts'
 import { countAgents, deleteAgent, searchAgents, updateAgent } from '../../service/agents/agents.ts'
@@ -43,7 +44,10 @@ const agentListQuery = listQuery().extend({
   match_all_tags: flag.optional().describe('Agents with all of the tags instead of any.'),
   order_by: z.enum(SORTS).optional().describe('Sort key of the list.'),
   sort_by: z.enum(SORTS).optional().describe('Older form of `order_by`.'),
-  last_stop_reason: z.string().optional().describe('Agents whose last run ended for this reason.'),
+  last_stop_reason: z
+    .union([z.enum(Object.keys(STATUS_OF_STOP) as [StopReason, ...StopReason[]]), z.literal('')])
+    .optional()
+    .describe('Agents whose last run ended for this reason.'),
   identity_id: refusedValue('Holdfast has no identities to filter by.'),
   identifier_keys: refusedValue('Holdfast has no identities to filter by.'),
   project_id: refusedValue('Holdfast has no projects to filter by.'),
@@ -295,9 +299,7 @@ function filterOf(query: z.output<typeof agentListQuery>): AgentFilter {
     text: query.query_text || undefined,
     tags: query.tags,
     allTags: query.tags ? (query.match_all_tags ?? false) : undefined,
-    lastStopReason: query.last_stop_reason
-      ? (query.last_stop_reason as NonNullable<AgentFilter['lastStopReason']>)
-      : undefined,
+    lastStopReason: query.last_stop_reason || undefined,
     sortBy,
   })
 }

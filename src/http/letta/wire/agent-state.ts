@@ -12,6 +12,7 @@ import { tagsOf } from '../../../service/agents/agents.ts'
 import { readConversationState, requireConversation } from '../../../service/conversations/conversations.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
 import { texts } from '../../field.ts'
+import { partlyWithoutEffect } from '../../field-fate.ts'
 import { wireDate } from '../../wire-date.ts'
 import { endpointType } from '../model-handle.ts'
 import { wireSessionExpiry } from '../session-expiry-body.ts'
@@ -43,9 +44,19 @@ export const ALL_PARTS: Includes = new Set(PARTS)
 const INCLUDE =
   'Parts of the agent to return, such as `agent.blocks` or `agent.tools`. Without it, the official client gets none and other clients get all.'
 
+const isPart = (name: unknown): boolean =>
+  typeof name !== 'string' || name === '' || PARTS.some((part) => name === part || name === `agent.${part}`)
+
+const parts = (text: string) =>
+  partlyWithoutEffect(texts.optional(), {
+    text,
+    why: `an agent has no such part; it has ${PARTS.join(', ')}.`,
+    asks: (value) => ![value].flat().every(isPart),
+  })
+
 export const includeQuery = z.object({
-  include: texts.optional().describe(INCLUDE),
-  include_relationships: texts.optional().describe('Older form of `include`, such as `blocks` or `tools`.'),
+  include: parts(INCLUDE),
+  include_relationships: parts('Older form of `include`, such as `blocks` or `tools`.'),
 })
 
 export const isSdk = (headers: IncomingHttpHeaders): boolean => headers['x-stainless-package-version'] !== undefined
