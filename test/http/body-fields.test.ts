@@ -70,8 +70,9 @@ const EFFECTIVE: Record<string, string> = {
   'http/recorded/story/agents.ts': 'template_name is_template',
   'http/recorded/story/mcp-files-workspaces.ts':
     'override_existing_tools override_name override_model_handle env_vars_json port minutes',
+  'http/shares.test.ts': 'limits models providers',
   'http/body-fields.test.ts':
-    'enable_parallel_execution metadata_ archive_id override_embedding_handle on_guarded reasoning_effort',
+    'content enable_parallel_execution metadata_ archive_id override_embedding_handle on_guarded reasoning_effort',
 }
 
 const testOf = (field: string): string | undefined =>
@@ -302,6 +303,22 @@ test('what a tool is created with is kept, and a search in an archive finds the 
     override_embedding_handle: 'openai/text-embedding-3-small',
   })
   assert.equal((await client.agents.retrieve(agent_ids[0]!)).embedding, 'openai/text-embedding-3-small')
+})
+
+test('a command takes a message as texts and images, or as one text', async (context) => {
+  const { client, fixture, fetch } = await serveFixture(context, { script: ANSWERS })
+  const agent = await client.agents.create({ model: 'test/model' })
+  const conversation = await client.conversations.create({ agent_id: agent.id })
+  const path = `/v1/holdfast/conversations/${conversation.id}/messages`
+  const content = [
+    { type: 'text', text: 'Look' },
+    { type: 'image', source: { type: 'url', url: 'https://a.example/b' } },
+  ]
+  const { run_id } = (await fetch('POST', path, { content })).body as { run_id: string }
+  await fixture.wait(run_id as never)
+  const [said] = fixture.requests.at(-1)!.messages
+  assert.match(JSON.stringify(said), /"Look".*https:..a\.example.b/)
+  assert.equal(((await fetch('POST', path, { content, text: 'Look' })) as { status: number }).status, 422)
 })
 
 test('a command can have guarded calls denied, and an effort of its own', async (context) => {

@@ -35,7 +35,7 @@ test('the OpenAPI document describes every path with its parameters and bodies, 
 test('the API page needs no key, no external resources and no scripts, and lists every route', async (t) => {
   const { client, fetch } = await serveFixture(t)
   const { paths } = (await fetch('GET', '/openapi.json')).body as OpenApi
-  const response = await globalThis.fetch(`${client.baseURL}/`)
+  const response = await globalThis.fetch(`${client.baseURL}/docs`)
   assert.equal(response.status, 200)
   assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/)
   const page = await response.text()

@@ -7,7 +7,13 @@ import { gate, tool } from '../harness/tools.ts'
 import { type KeyedServerFixture, requestOf, serveKeyed } from './fixture-keyed-server.ts'
 
 type LimitState = { name: string; of: string; limit: number | null; used: number | null }
-type LimitsBody = { organization_id: string; key_id: string | null; limits: LimitState[]; models: string[] | null }
+type LimitsBody = {
+  organization_id: string
+  key_id: string | null
+  limits: LimitState[]
+  models: string[] | null
+  providers: string[] | null
+}
 
 const soon = () => clock.sleep(5, new AbortController().signal)
 
@@ -139,7 +145,7 @@ test('an operator sets limits of one organization; those who have them see them,
   const { as, makeKey, tenant } = await serveTenants(context)
   const { id, keys } = await tenant('limited')
   const path = `/v1/organizations/${id}/limits`
-  const body = { limits: { queued_turns_per_organization: 7 }, models: ['test/*'] }
+  const body = { limits: { queued_turns_per_organization: 7 }, models: ['test/*'], providers: ['test'] }
   const admin = await makeKey({ scope: 'admin', organization_id: id })
   assert.equal((await as(admin.key)('PATCH', path, body)).status, 403)
   const changed = await as()('PATCH', path, body)
@@ -147,7 +153,7 @@ test('an operator sets limits of one organization; those who have them see them,
   const shown = (await as(keys[0])('GET', '/v1/limits')).body as LimitsBody
   assert.equal(shown.organization_id, id)
   assert.match(shown.key_id!, /^key-/)
-  assert.deepEqual(shown.models, ['test/*'])
+  assert.deepEqual([shown.models, shown.providers], [['test/*'], ['test']])
   assert.equal(shown.limits.find(({ name }) => name === 'queued_turns_per_organization')?.limit, 7)
   assert.ok(shown.limits.some(({ of }) => of === 'key'))
   assert.equal(
