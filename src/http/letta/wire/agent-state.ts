@@ -42,10 +42,13 @@ type Includes = ReadonlySet<Part>
 export const ALL_PARTS: Includes = new Set(PARTS)
 
 const INCLUDE =
-  'Parts of the agent to return, such as `agent.blocks` or `agent.tools`. Without it, the official client gets none and other clients get all.'
+  'Parts of the agent to return, such as `agent.blocks` or `agent.tools`, or `none`. Without it, the official client gets none and other clients get all.'
 
 const isPart = (name: unknown): boolean =>
-  typeof name !== 'string' || name === '' || PARTS.some((part) => name === part || name === `agent.${part}`)
+  typeof name !== 'string' ||
+  name === '' ||
+  name === 'none' ||
+  PARTS.some((part) => name === part || name === `agent.${part}`)
 
 const parts = (text: string) =>
   partlyWithoutEffect(texts.optional(), {
