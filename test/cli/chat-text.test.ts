@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { formatHistory, parseHistory, withEntry } from '../../src/cli/chat/chat-history.ts'
 import { completed } from '../../src/cli/chat/completion.ts'
 import { afterChunk, newTurnStatus, statusLine } from '../../src/cli/chat/turn-status.ts'
+import { welcome } from '../../src/cli/chat/welcome.ts'
 import { newChatScreen } from '../../src/cli/live/chat-screen.ts'
 import { withoutStyles } from '../../src/cli/live/text-width.ts'
 import { wrapLine } from '../../src/cli/live/wrap-text.ts'
@@ -189,4 +190,13 @@ test('an approval shows commands as commands, changes as changes, and characters
 test('the reason of a denial is a sentence of its own', () => {
   assert.match(settleDenied('call', 'no, not today').output, /Reason: no, not today\. It did not run\.$/)
   assert.match(settleDenied('call', 'No!').output, /Reason: No! It did not run\.$/)
+})
+
+test('the welcome names only what the agent has the tools for', () => {
+  const look: Look = { paint: PLAIN, canRedraw: true, width: 100 }
+  const shown = (tools: string[]) =>
+    welcome({ name: 'ada', model: 'scripted/friendly', tools } as never, look).join('\n')
+  assert.ok(!shown(['roll_dice']).includes('web page'))
+  assert.match(shown(['roll_dice', 'write_file']), /write a small web page.*\n.*roll two dice/)
+  assert.match(shown([]), /tell me a long story/)
 })

@@ -4,23 +4,35 @@ import { type Term, termLines } from '../render/terms.ts'
 import type { Look } from '../terminal.ts'
 import { padToWidth, textWidth } from '../text-width.ts'
 
-const EXAMPLES = [
-  ['what time is it in Tokyo', 'uses a tool'],
-  ['remember that Ada likes tea', 'then, even after a restart: what do you remember'],
-  ['write a small web page and serve it', 'works in a sandbox; the page survives kill -9'],
-  ['roll two dice', 'two tools at once'],
-  ['count to 20', 'shows progress; Ctrl-C cancels it'],
-  ['send a postcard to Ada saying hi', 'asks for your approval first'],
-  ['tell me a long story', 'press Ctrl-C in the middle, or kill -9 it and restart'],
-] as const
+type Example = { say: string; what: string; tool?: string }
 
-const LONGEST_EXAMPLE = Math.max(...EXAMPLES.map(([say]) => say.length))
+const EXAMPLES: readonly Example[] = [
+  { say: 'what time is it in Tokyo', what: 'uses a tool', tool: 'current_time' },
+  {
+    say: 'remember that Ada likes tea',
+    what: 'then, even after a restart: what do you remember',
+    tool: 'write_note',
+  },
+  {
+    say: 'write a small web page and serve it',
+    what: 'works in a sandbox; the page survives kill -9',
+    tool: 'write_file',
+  },
+  { say: 'roll two dice', what: 'two tools at once', tool: 'roll_dice' },
+  { say: 'count to 20', what: 'shows progress; Ctrl-C cancels it', tool: 'slow_count' },
+  { say: 'send a postcard to Ada saying hi', what: 'asks for your approval first', tool: 'send_postcard' },
+  { say: 'tell me a long story', what: 'press Ctrl-C in the middle, or kill -9 it and restart' },
+]
+
+const LONGEST_EXAMPLE = Math.max(...EXAMPLES.map(({ say }) => say.length))
 
 /** The first screen of a new conversation. */
 export function welcome(agent: Agent, look: Look): string[] {
   const { bold, dim } = look.paint
   const examples = termLines(
-    EXAMPLES.map(([say, what]): Term => [say, dim(what)]),
+    EXAMPLES.filter(({ tool }) => tool === undefined || agent.tools.includes(tool)).map(
+      ({ say, what }): Term => [say, dim(what)],
+    ),
     look,
     LONGEST_EXAMPLE,
   )

@@ -94,6 +94,13 @@ export const CORE_BUGS: PlantedBug[] = [
     breaks: 'nothing is hidden: a restart continues with the same target',
   },
   {
+    name: 'a conversation with a queue does not reject',
+    file: 'core/admission.ts',
+    find: "if (policy === 'reject' && (running || queued > 0))",
+    replace: "if (policy === 'reject' && running && queued === 0)",
+    breaks: 'nothing is hidden: a message that asks to be refused while the conversation is busy does not run',
+  },
+  {
     name: 'tool results are stored out of call order',
     file: 'core/projection.ts',
     find: 'const outcomes = step.calls.map((call) => (call.callId === outcome.callId ? outcome : call.outcome!))',
@@ -111,9 +118,8 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'a steered input is lost',
     file: 'core/turn.ts',
-    find: 'const steered = { ...turn, pending: [...turn.pending, ...inputs] }',
-    replace:
-      'const steered = { ...turn, pending: turn.pending.length > 0 ? [...turn.pending, ...inputs] : turn.pending }',
+    find: '    pending: [...turn.pending, ...inputs],\n',
+    replace: '    pending: turn.pending.length > 0 ? [...turn.pending, ...inputs] : turn.pending,\n',
     breaks: 'nothing is lost: accepted input reaches the model',
   },
   {

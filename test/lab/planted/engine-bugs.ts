@@ -151,8 +151,8 @@ export const ENGINE_BUGS: PlantedBug[] = [
   {
     name: 'a cancel of a queued run is only recorded',
     file: 'engine/cancel-run.ts',
-    find: "run.status === 'running' ? await requestCancel(run, cause, deps) : await endWithoutHolder(run, cause, deps)",
-    replace: '!run.waiting ? await requestCancel(run, cause, deps) : await endWithoutHolder(run, cause, deps)',
+    find: "run.status === 'running' ? await requestCancel(run, why, deps) : await endWithoutHolder(run, why, deps)",
+    replace: '!run.waiting ? await requestCancel(run, why, deps) : await endWithoutHolder(run, why, deps)',
     breaks: 'nothing is stuck: a queued run can be cancelled',
   },
   {

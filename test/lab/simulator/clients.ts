@@ -107,7 +107,7 @@ async function send(key: string, deps: SimulatedClientDeps): Promise<RunId | und
   const content = [{ type: 'text' as const, text }, ...(kernel.chance(0.1) ? [image] : [])]
   // Another setting than that of the agent, which only this run has.
   const reasoning = background ? { reasoning: 'off' as const } : {}
-  const options = { policy, onGuarded, streamTokens, maxSteps, background }
+  const options = { policy, onGuarded, streamTokens, maxSteps, background, metadata: { policy } }
   const request = { ...conversation, ...options, ...reasoning, content }
   let runId: RunId | undefined
   for (let attempt = 0; attempt < 6; attempt++) {

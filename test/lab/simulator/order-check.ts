@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { TurnEvent } from '../../../src/core/event.ts'
 
-type Row = { run: string; number: number; rank: number; conversation: string; body: string }
+type Row = { run: string; number: number; rank: number; conversation: string; metadata: string; body: string }
 
 const WORK: readonly TurnEvent['type'][] = ['answer-received', 'answer-cut', 'attempt-failed', 'tool-started']
 
@@ -9,7 +9,8 @@ const WORK: readonly TurnEvent['type'][] = ['answer-received', 'answer-cut', 'at
 export function orderFaults(database: DatabaseSync): string[] {
   const rows = database
     .prepare(
-      `select runs.id as run, runs.number as number, runs.queue_rank as rank, runs.conversation_id as conversation, body
+      `select runs.id as run, runs.number as number, runs.queue_rank as rank, runs.conversation_id as conversation,
+         runs.metadata as metadata, body
        from events join runs on runs.number = events.run_number order by events.rowid`,
     )
     .all() as Row[]
@@ -30,6 +31,9 @@ export function orderFaults(database: DatabaseSync): string[] {
       const others = active.get(conversation) ?? new Set()
       if (event.settings.task === 'expire' && others.size > 0)
         faults.push(`I30 the session of ${conversation} ends in ${run} while ${[...others].join(', ')} is not over`)
+      // The clients of the simulator note in a run what it was to do in a busy conversation.
+      if (JSON.parse(row.metadata)?.policy === 'reject' && others.size > 0 && !event.continues)
+        faults.push(`I31 ${run} was accepted, not refused, while ${[...others].join(', ')} is not over`)
       active.set(conversation, others.add(run))
     }
     if (event.type === 'turn-ended' && event.stopReason !== 'requires_approval') active.get(conversation)?.delete(run)
