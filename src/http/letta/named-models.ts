@@ -21,16 +21,18 @@ export function withKnownModels<T extends NamedModels>(
 ): { body: T; warnings: string[] } {
   const compaction = withKnownSummarizer(body.compaction_settings, context)
   const embedding = body.embedding ? currentEmbedding(body.embedding, context) : body.embedding
-  const summarizers = [body, { compaction_settings: compaction }].map((one) => one.compaction_settings?.model as string)
   return {
     body: { ...body, compaction_settings: compaction, embedding },
     warnings: [
-      ...renamedHandle('compaction_settings.model', summarizers[0], summarizers[1]),
+      ...renamedHandle('compaction_settings.model', modelIn(body.compaction_settings), modelIn(compaction)),
       ...renamedHandle('embedding', body.embedding, embedding ?? undefined),
       ...(embedding && !isEmbedded(embedding, context) ? [`embedding: ${withoutModel(embedding, context)}`] : []),
     ],
   }
 }
+
+const modelIn = (settings: JsonObject | null | undefined): string | undefined =>
+  typeof settings?.model === 'string' ? settings.model : undefined
 
 export function isEmbedded(handle: string, { embeddings }: ServiceContext): boolean {
   const target = parseTarget(handle)
