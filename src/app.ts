@@ -29,9 +29,9 @@ import type { ModelProvider } from './ports/model.ts'
 import type { Role } from './ports/role.ts'
 import type { Store } from './ports/store.ts'
 import type { Tool } from './ports/tool.ts'
+import { oauthOverrides, strategiesOf } from './providers/credentials/configured-flows.ts'
 import { newCredentialPool } from './providers/credentials/credential-pool.ts'
 import { environmentSources } from './providers/credentials/environment-keys.ts'
-import type { FlowOverrides } from './providers/credentials/oauth-flows.ts'
 import { newProviderDirectory } from './providers/directory.ts'
 import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
@@ -48,6 +48,8 @@ import { endProcesses } from './service/workspaces/end-processes.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
 import { newPythonPackages, packagesFolder } from './tools/custom/python-packages.ts'
+import { runCode } from './tools/custom/run-code.ts'
+import type { SourceToolDeps } from './tools/custom/source-tool-deps.ts'
 import { newSourceTools } from './tools/custom/source-tools.ts'
 import { demoTools } from './tools/demo/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
@@ -141,6 +143,17 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       ownAddress: () => serverAddress(home),
     })
   })
+  const sourceDeps: SourceToolDeps = {
+    workspaces,
+    containment: sandbox.containment,
+    clock,
+    digest: sha256,
+    packages,
+    timeoutSeconds: toolSeconds,
+    agentOf: store.agents.get,
+    secretsOf: (...agent) => findSecrets(agent, { store, box: secrets.box }),
+    blocksOf: store.prompts.blocks,
+  }
   const directory = newProviderDirectory(set, { overrides, environment })
   const deps: EngineDeps = {
     store,
@@ -169,23 +182,14 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
             secretOf: (...secret) => findSecret(secret, { store, box: secrets.box }),
           }),
           ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
+          runCode(sourceDeps),
           ...retiredTools(),
         ],
         options.tools ?? [],
       ),
     ),
     mcp,
-    sources: newSourceTools({
-      workspaces,
-      containment: sandbox.containment,
-      clock,
-      digest: sha256,
-      packages,
-      timeoutSeconds: toolSeconds,
-      agentOf: store.agents.get,
-      secretsOf: (...agent) => findSecrets(agent, { store, box: secrets.box }),
-      blocksOf: store.prompts.blocks,
-    }),
+    sources: newSourceTools(sourceDeps),
     endProcesses: (id) => endProcesses(id, { workspaces, report }),
     spill: fileSpill(home),
     clock,
@@ -317,22 +321,6 @@ const PAGE_LIMITS = { plainHttp: true, maxBytes: 5 * 1024 * 1024, headersTimeout
 function embeddingDefaults({ embedding: defaultModel, embed_messages: messages }: Configuration['general']) {
   // Messages are sent to an embedding model only if the operator has configured one; an agent's model embeds passages.
   return defaultModel ? { defaultModel, messages } : { messages: false }
-}
-
-const strategiesOf = (providers: Configuration['providers']) =>
-  Object.fromEntries(Object.entries(providers).flatMap(([name, { strategy }]) => (strategy ? [[name, strategy]] : [])))
-
-function oauthOverrides(providers: Configuration['providers']): FlowOverrides {
-  return Object.fromEntries(
-    Object.entries(providers).flatMap(([name, { oauth }]) => {
-      if (!oauth) return []
-      const { token_url: tokenUrl, client_id: clientId, account_url: accountUrl, exchange_url: exchangeUrl } = oauth
-      const { scope, device_code_url: codeUrl } = oauth
-      const device = codeUrl ? { type: 'standard', codeUrl } : undefined
-      const fields = Object.entries({ tokenUrl, clientId, accountUrl, exchangeUrl, scope, device })
-      return [[name, Object.fromEntries(fields.filter(([, value]) => value))]]
-    }),
-  )
 }
 
 /** Webhooks use the wire format of the API, which is loaded with the first one. */

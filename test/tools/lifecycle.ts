@@ -46,7 +46,7 @@ def again():
     """Waits."""
     import os, time
     with open("keys", "a") as file:
-        file.write(os.environ["HOLDFAST_IDEMPOTENCY_KEY"] + "\\n")
+        file.write(os.environ["HOLDFAST_CALL_ID"] + "\\n")
     while not os.path.exists("go"):
         time.sleep(0.02)
     return "went"
@@ -90,7 +90,7 @@ export async function slow(): Promise<string> {
 import { appendFileSync, existsSync } from 'node:fs'
 /** Waits. */
 export async function again(): Promise<string> {
-  appendFileSync('keys', process.env.HOLDFAST_IDEMPOTENCY_KEY + '\\n')
+  appendFileSync('keys', process.env.HOLDFAST_CALL_ID + '\\n')
   while (!existsSync('go')) await new Promise((resolve) => setTimeout(resolve, 20))
   return 'went'
 }

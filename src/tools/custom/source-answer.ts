@@ -66,7 +66,7 @@ const isBlockChange = (value: Json): value is BlockChange =>
 /** The answer of a call whose process has ended. */
 export async function answerOf(
   name: string,
-  { ended, process, blocks }: { ended: EndedSource; process: ProcessState; blocks(): Promise<Block[]> },
+  { ended, process, blocks }: { ended: EndedSource; process: Pick<ProcessState, 'ending'>; blocks(): Promise<Block[]> },
 ): Promise<ToolAnswer> {
   const { result, stdout, stderr } = ended
   const printed = defined({ stdout: stdout || undefined, stderr: stderr || undefined })

@@ -106,7 +106,7 @@ export const callEnvironment = (stored: Pick<StoredTool, 'id'>, context: ToolCon
   LETTA_TOOL_ID: stored.id,
   LETTA_PROJECT_ID: '',
   HOLDFAST_CONVERSATION_ID: context.conversationId,
-  HOLDFAST_IDEMPOTENCY_KEY: context.idempotencyKey,
+  HOLDFAST_CALL_ID: context.idempotencyKey,
   PYTHONUNBUFFERED: '1',
   NO_COLOR: '1',
   TERM: 'dumb',

@@ -6,6 +6,9 @@ import type { Digest } from '../../ports/digest.ts'
 import type { PythonPackages } from '../../ports/python-packages.ts'
 import type { Containment, Workspaces } from '../../ports/workspaces.ts'
 
+/** Time beside the call itself: creating the workspace, ending a cancelled tool. */
+export const OVERHEAD_MS = 120_000
+
 export type SourceToolDeps = {
   workspaces: Pick<Workspaces, 'open' | 'find' | 'openEgress'>
   containment: Containment

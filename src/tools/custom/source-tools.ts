@@ -10,10 +10,7 @@ import { forOwnOrganization } from '../workspace/own-organization.ts'
 import { newProgramRunner } from './run-program.ts'
 import { answerOf } from './source-answer.ts'
 import { callEnvironment, codeOfCall, languageOf, sourceProgram } from './source-program.ts'
-import type { SourceToolDeps } from './source-tool-deps.ts'
-
-/** Time beside the call itself: creating the workspace, ending a cancelled tool. */
-const OVERHEAD_MS = 120_000
+import { OVERHEAD_MS, type SourceToolDeps } from './source-tool-deps.ts'
 
 /** A server that takes a call over gives it the whole time again. */
 const EGRESS_MARGIN_SECONDS = 60
