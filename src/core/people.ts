@@ -4,18 +4,21 @@ export type UserId = `user-${string}`
 export type KeyId = `key-${string}`
 
 /** What an operation, or a part of one, requires. */
-export type Right = 'read' | 'agent' | 'approve' | 'admin'
+export type Right = 'read' | 'agent' | 'approve' | 'tools' | 'admin'
 
 /**
  * The rights of each scope. `agent` uses and changes agents; `approve` decides the calls that wait, and whether calls
- * wait at all; `admin` also manages keys, users and organizations.
+ * wait at all; `tools` brings source code that agents run, and says what it may reach; `admin` also manages keys, users and organizations.
  */
 const RIGHTS = {
   read: ['read'],
   approve: ['read', 'approve'],
   agent: ['read', 'agent'],
+  tools: ['read', 'tools'],
   'agent approve': ['read', 'agent', 'approve'],
-  admin: ['read', 'agent', 'approve', 'admin'],
+  'agent tools': ['read', 'agent', 'tools'],
+  'agent approve tools': ['read', 'agent', 'approve', 'tools'],
+  admin: ['read', 'agent', 'approve', 'tools', 'admin'],
 } as const satisfies Record<string, readonly Right[]>
 
 export type Scope = keyof typeof RIGHTS

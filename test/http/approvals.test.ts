@@ -136,7 +136,7 @@ test('only a key that may approve decides, lifts an approval, or runs a guarded 
 
 test('no key lifts the approval of a stored tool by the way', async (context) => {
   const { as, keyOf } = await serveGuarded(context)
-  const worker = await keyOf('agent')
+  const worker = await keyOf('agent tools')
   const source = { source_code: 'def greet(x: str) -> str:\n    """Greets."""\n    return x\n' }
   const { id } = (await as()('POST', '/v1/tools', { ...source, default_requires_approval: true })).body as {
     id: string

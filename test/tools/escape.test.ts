@@ -14,7 +14,9 @@ const TRY = `
 def try_all(commands: list[str]) -> list:
     """Tries."""
     import subprocess
+    import os
     from concurrent.futures import ThreadPoolExecutor
+    os.environ["WATCHER"] = str(os.getppid())
     def one(command):
         return subprocess.run(["bash", "-c", "exec 2>/dev/null; " + command], capture_output=True).stdout.decode("utf-8", "replace")[-2000:]
     with ThreadPoolExecutor(4) as pool:
@@ -32,7 +34,7 @@ test('no probe of the sandbox of workspaces escapes from inside a tool', {
     neighbor: { file: `${home}/workspaces/other/files/precious`, socket: `${home}/workspaces/other/supervisor.sock` },
     ownSocket: `${home}/workspaces/supervisor.sock`,
     node: '/holdfast/node',
-    watcher: '$PPID',
+    watcher: '$WATCHER',
   }
   for (const probes of [FILE_PROBES, ENVIRONMENT_PROBES, NETWORK_PROBES, PROCESS_PROBES, KERNEL_PROBES]) {
     const { output, status } = await run('try_all', { commands: probes.map((probe) => probe.command(outside)) })

@@ -89,7 +89,10 @@ const SCOPE_TEXT: Record<Scope, string> = {
   read: 'read everything and change nothing',
   approve: 'read everything and decide the calls that wait for approval',
   agent: 'use agents, and not approve their calls',
+  tools: 'read everything and bring tools as source',
   'agent approve': 'use agents and approve their calls',
+  'agent tools': 'use agents and bring tools as source',
+  'agent approve tools': 'use agents, approve their calls and bring tools as source',
   admin: 'do everything, including creating keys',
 }
 

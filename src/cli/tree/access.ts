@@ -20,7 +20,11 @@ export function addKeys(program: HoldfastCommand, { cli }: CommandDeps): void {
     .description('Create an API key. It is shown once.')
     .example('keys create laptop --scope agent --days 90')
     .argument('<name>', 'Name of the key.')
-    .option('--scope <scope>', 'Scope of the key: read, approve, agent, "agent approve" or admin.', 'agent')
+    .option(
+      '--scope <scope>',
+      'Scope of the key: read, approve, tools, agent, "agent approve", "agent tools", "agent approve tools" or admin.',
+      'agent',
+    )
     .option('--user <id>', 'Id of the user the key belongs to.')
     .option('--days <number>', 'Days until the key expires. Default: never.')
     .option(...ORGANIZATION_OPTION)

@@ -95,7 +95,7 @@ const searchBody = z.object({
 
 const createToolOperation = operation({
   route: 'POST /v1/tools',
-  scope: 'agent',
+  scope: 'tools',
   summary: 'Creates a tool from its source',
   body: newToolBody,
   example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
@@ -106,7 +106,7 @@ const createToolOperation = operation({
 
 const upsertToolOperation = operation({
   route: 'PUT /v1/tools',
-  scope: 'agent',
+  scope: 'tools',
   summary: 'Creates a tool, or replaces the tool with the same name',
   body: newToolBody,
   example: { source_code: 'def double(number: int) -> int:\n    """Doubles a number."""\n    return 2 * number' },
@@ -169,7 +169,7 @@ const showTool = operation({
 
 const changeTool = operation({
   route: 'PATCH /v1/tools/:tool_id',
-  scope: 'agent',
+  scope: 'tools',
   summary: 'Updates a tool; omitted fields stay unchanged',
   params: toolPath,
   body: toolChangeBody,
@@ -181,7 +181,7 @@ const changeTool = operation({
 
 const removeTool = operation({
   route: 'DELETE /v1/tools/:tool_id',
-  scope: 'agent',
+  scope: 'tools',
   summary: 'Deletes a tool',
   params: toolPath,
   answer: z.null(),

@@ -16,6 +16,7 @@ import { listPassages } from '../memory/passages.ts'
 import { listMessages } from '../messages/messages.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findToolsByName, type NewTool, toStoredTool } from '../tools/tools.ts'
+import { requireToolsRight } from '../tools/tools-right.ts'
 import { blocksOf } from './agent-blocks.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { toolsOf } from './agent-tools.ts'
@@ -196,9 +197,12 @@ async function toolsToStore(
     context,
   )
   const byName = new Map(existing.map((tool) => [tool.name, tool]))
-  return tools.filter(({ name }) => {
+  // A file cannot replace built-in tools or tools of MCP servers.
+  const stored = tools.filter(({ name }) => {
     const known = byName.get(name)
-    // A file cannot replace built-in tools or tools of MCP servers.
     return !known || (known.toolType === 'custom' && !known.mcp && sameTool === 'replace')
   })
+  const changed = stored.find(({ name, sourceCode }) => byName.get(name)?.sourceCode !== sourceCode)
+  if (changed) requireToolsRight(`importing the source of the tool ${changed.name}`, context)
+  return stored
 }

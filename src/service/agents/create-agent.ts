@@ -16,6 +16,7 @@ import type { NewInput } from '../messages/send-message.ts'
 import { currentHandle } from '../providers/retired-handles.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findKnownToolNames } from '../tools/tools.ts'
+import { requireToolsRight } from '../tools/tools-right.ts'
 import { type Secrets, sealSecrets, withSecrets } from './agent-secrets.ts'
 import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
@@ -94,7 +95,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   return agent
 }
 
-/** Fewer commands wait for approval than before only if the caller could approve them. */
+/** Fewer commands wait for approval, or tools reach more, only if the caller has the right to that. */
 export function requireMayLoosen(
   after: AgentSettings | undefined,
   before: AgentSettings | undefined,
@@ -102,6 +103,8 @@ export function requireMayLoosen(
 ): void {
   if (isLooser(after?.commandApproval, before?.commandApproval))
     requireApproveRight(`command_approval "${after?.commandApproval ?? DEFAULT_COMMAND_APPROVAL}"`, context)
+  const added = after?.egress?.find((domain) => !before?.egress?.includes(domain))
+  if (added !== undefined) requireToolsRight(`egress to ${added}`, context)
 }
 
 /** For callers whose values no schema has checked. */

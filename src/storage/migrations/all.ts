@@ -7,6 +7,7 @@ import { approvals } from './006-approvals.ts'
 import { shares } from './007-shares.ts'
 import { homeIdentity } from './008-home-id.ts'
 import { auditChain } from './009-audit-chain.ts'
+import { toolsScope } from './010-tools-scope.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -19,6 +20,17 @@ export type Track = 'store' | 'chunks'
  * test/storage/migrations.test.ts prints its digest.
  */
 export const MIGRATIONS: Record<Track, readonly Migration[]> = {
-  store: [first, lateOriginals, modelNotesWithAge, sessions, changes, approvals, shares, homeIdentity, auditChain],
+  store: [
+    first,
+    lateOriginals,
+    modelNotesWithAge,
+    sessions,
+    changes,
+    approvals,
+    shares,
+    homeIdentity,
+    auditChain,
+    toolsScope,
+  ],
   chunks: [firstOfChunks],
 }

@@ -9,7 +9,7 @@ export const keySchema = z
     scope: z
       .enum(SCOPES)
       .describe(
-        '`read` reads, `approve` also decides waiting calls, `agent` also works with agents, `agent approve` does both, `admin` also manages people and keys.',
+        '`read` reads, `approve` also decides waiting calls, `agent` also works with agents, `tools` also brings source of tools, several of them do each, `admin` also manages people and keys.',
       ),
     prefix: z.string().describe('Public beginning of the key.'),
     organization_id: z.string(),
