@@ -19,16 +19,16 @@ export async function request<T>(
   if (body !== undefined) init.body = body instanceof FormData ? body : JSON.stringify(body)
   if (body instanceof FormData) init.headers = {}
   if (signal) init.signal = signal
-  let response: Response
   try {
-    response = await fetch(path, init)
+    const response = await fetch(path, init)
+    if (response.status === 401 && path !== '/v1/session') onSignedOut()
+    if (!response.ok) return { ok: false, failure: { status: response.status, detail: await detailOf(response) } }
+    return { ok: true, value: (response.status === 204 ? undefined : await response.json()) as T }
   } catch (fault) {
+    // The connection may also be lost while the body arrives.
     if (signal?.aborted) return { ok: false, failure: { status: 0, detail: 'The request was stopped.' } }
     return { ok: false, failure: { status: 0, detail: `The server cannot be reached (${(fault as Error).message}).` } }
   }
-  if (response.status === 401 && path !== '/v1/session') onSignedOut()
-  if (!response.ok) return { ok: false, failure: { status: response.status, detail: await detailOf(response) } }
-  return { ok: true, value: (response.status === 204 ? undefined : await response.json()) as T }
 }
 
 async function detailOf(response: Response): Promise<string> {

@@ -4,6 +4,8 @@ import { connection } from './feed.ts'
 import { html } from './html.ts'
 import { useResource } from './resource.ts'
 import { hrefOf, route } from './route.ts'
+import { AgentScreen } from './screens/agent.ts'
+import { AgentsScreen } from './screens/agents.ts'
 import { ChatScreen } from './screens/chat.ts'
 import { type Approval, InboxScreen } from './screens/inbox.ts'
 import { RunScreen } from './screens/run.ts'
@@ -19,6 +21,7 @@ const SCREENS: Record<string, Screen> = {
   inbox: { title: 'Inbox', list: InboxScreen },
   chat: { title: 'Chat', list: ChatScreen, of: ChatScreen },
   runs: { title: 'Runs', list: RunsScreen, of: RunScreen },
+  agents: { title: 'Agents', list: AgentsScreen, of: AgentScreen },
 }
 
 export function Shell() {

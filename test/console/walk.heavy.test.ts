@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Locator, Page } from 'playwright-core'
 import { missingProgram } from '../harness/programs.ts'
 import { openChat, openConsole, say } from './fixture-console.ts'
 
@@ -17,6 +18,10 @@ async function accessibilityFaults(page: Page): Promise<string[]> {
     const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
   })
+}
+
+async function becomes(field: Locator, value: string): Promise<void> {
+  while ((await field.inputValue()) !== value) await sleep(20)
 }
 
 test('a person signs in, talks, and sees what was said after a reload', { skip }, async (context) => {
@@ -165,4 +170,41 @@ test('the reason of a failed run is found in its waterfall, and a run is cancell
   await page.getByRole('link', { name: 'count to 50' }).click()
   await page.getByRole('button', { name: 'Cancel this run' }).click()
   await page.locator('.facts .state-cancelled').waitFor()
+})
+
+test('an agent is made without a document, its memory is edited, and nothing that was typed is lost to a change elsewhere', {
+  skip,
+}, async (context) => {
+  const { openPage, request } = await openConsole(context)
+  const page = await openPage()
+  await page.getByRole('link', { name: 'Agents' }).click()
+  await page.getByText('Create an agent').click()
+  await page.getByLabel('Name').fill('ada')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('heading', { name: 'ada' }).waitFor()
+  assert.deepEqual(await accessibilityFaults(page), [])
+  const [agent] = await request<{ id: string }[]>('GET', '/v1/agents')
+  const block = await request<{ id: string }>('POST', '/v1/blocks', { label: 'human', value: 'nothing yet' })
+  await request('PATCH', `/v1/agents/${agent!.id}/core-memory/blocks/attach/${block.id}`, {})
+  await page.getByRole('link', { name: 'Memory' }).click()
+  const field = page.getByLabel('Content of human')
+  await field.fill('my draft')
+  await request('PATCH', `/v1/blocks/${block.id}`, { value: 'changed elsewhere' })
+  await page.getByText('This block was changed elsewhere').waitFor()
+  assert.equal(await field.inputValue(), 'my draft')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('button', { name: 'Undo the last change' }).click()
+  await becomes(field, 'changed elsewhere')
+  await page.getByRole('link', { name: 'Model and settings' }).click()
+  await page.getByLabel('Description').fill('half a sentence')
+  await request('PATCH', `/v1/agents/${agent!.id}`, { system: 'Be brief.' })
+  await becomes(page.getByLabel('System prompt'), 'Be brief.')
+  assert.equal(await page.getByLabel('Description').inputValue(), 'half a sentence')
+  for (const tab of ['Tools', 'Workspace', 'Memory', 'Model and settings']) {
+    await page.getByRole('link', { name: tab, exact: true }).click()
+    assert.deepEqual(await accessibilityFaults(page), [], tab)
+  }
+  await page.getByRole('button', { name: 'Delete this agent' }).click()
+  await page.getByRole('button', { name: 'Delete it' }).click()
+  await page.getByText('No agents yet.').waitFor()
 })

@@ -1,0 +1,94 @@
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { defined } from '../../src/core/defined.ts'
+import { type Failure, request } from '../api.ts'
+import { html } from '../html.ts'
+import { visible } from '../parts/markdown.ts'
+import { Fault, ListState } from '../parts/notice.ts'
+import { useResource } from '../resource.ts'
+import { goTo, hrefOf } from '../route.ts'
+import { may } from '../session.ts'
+import { ageOf } from '../times.ts'
+
+type Listed = { id: string; name: string; model: string | null; description: string | null; created_at: string }
+
+export function AgentsScreen() {
+  const agents = useResource<Listed[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent').value
+  const filter = useSignal('')
+  const shown = (agents.value ?? []).filter(({ name }) => name.toLowerCase().includes(filter.value.toLowerCase()))
+  return html`
+    <h1>Agents</h1>
+    ${may('agent') && html`<${CreateAgent} /><${ImportAgent} />`}
+    <div class="bar"><label class="grow">Find
+      <input type="search" placeholder="Part of a name" value=${filter.value} onInput=${(event: InputEvent) => {
+        filter.value = (event.target as HTMLInputElement).value
+      }} /></label></div>
+    <${ListState} resource=${agents} empty="No agents yet." />
+    ${
+      shown.length > 0 &&
+      html`
+      <table class="wide">
+        <thead><tr><th>Name</th><th>Model</th><th>Description</th><th>Age</th></tr></thead>
+        <tbody>${shown.map(
+          ({ id, name, model, description, created_at: date }) => html`
+          <tr key=${id}>
+            <td><a href=${hrefOf('agents', id)}>${visible(name)}</a></td><td>${visible(model ?? 'the default model')}</td>
+            <td>${visible(description ?? '')}</td><td class="age">${ageOf(date)}</td>
+          </tr>`,
+        )}</tbody>
+      </table>`
+    }
+  `
+}
+
+function CreateAgent() {
+  const failure = useSignal<Failure | undefined>(undefined)
+  const models = useResource<{ handle: string }[]>('/v1/models', () => false).value.value ?? []
+  async function create(event: SubmitEvent): Promise<void> {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    const field = (name: string) => (form.get(name) as string).trim() || undefined
+    const body = defined({ name: field('name'), model: field('model'), system: field('system') })
+    const answer = await request<{ id: string }>('POST', '/v1/holdfast/agents', body)
+    if (answer.ok) goTo('agents', answer.value.id)
+    else failure.value = answer.failure
+  }
+  return html`
+    <details class="card"><summary>Create an agent</summary>
+      <form class="form" onSubmit=${create}>
+        <label for="name">Name</label><input id="name" name="name" required maxlength="500" />
+        <label for="model">Model</label>
+        <input id="model" name="model" list="models" placeholder="provider/model; empty: the default model" />
+        <datalist id="models">${models.map(({ handle }) => html`<option value=${handle} key=${handle}></option>`)}</datalist>
+        <label for="system">System prompt</label>
+        <textarea id="system" name="system" rows="4" placeholder="Empty: a helpful assistant"></textarea>
+        <div class="bar"><button class="primary">Create</button></div>
+        <${Fault} failure=${failure.value} />
+      </form>
+    </details>
+  `
+}
+
+function ImportAgent() {
+  const failure = useSignal<Failure | undefined>(undefined)
+  const note = useSignal('')
+  const input = useRef<HTMLInputElement>(null)
+  async function bring(file: File | undefined): Promise<void> {
+    if (!file) return
+    note.value = `Importing ${file.name} …`
+    const form = new FormData()
+    form.set('file', file)
+    const answer = await request<{ agent_ids: string[] }>('POST', '/v1/agents/import', form)
+    note.value = answer.ok ? `Imported ${answer.value.agent_ids.length} from ${file.name}.` : ''
+    failure.value = answer.ok ? undefined : answer.failure
+    if (input.current) input.current.value = ''
+  }
+  return html`
+    <div class="bar">
+      <label class="button">Import an agent file<input ref=${input} type="file" accept=".af,.json,application/json" hidden
+        onChange=${(event: Event) => void bring((event.target as HTMLInputElement).files?.[0])} /></label>
+      <span role="status">${note.value}</span>
+    </div>
+    <${Fault} failure=${failure.value} />
+  `
+}
