@@ -69,11 +69,13 @@ async function writeModules(names: readonly string[], target: string): Promise<v
     writeFileSync(join(target, `${name}.js`), `import './require-node.js'\nexport * from './${name}.code.js'\n`)
 }
 
-/** The supervisor of workspaces as one file, `main.mjs`. The sandbox it runs in sees its folder and nothing else of Holdfast. */
+/** The supervisor of workspaces as one file, `main.mjs`, and what starts other programs, `run-program.mjs`. The sandbox it runs in sees its folder and nothing else of Holdfast. */
 export async function bundleSupervisor(target: string): Promise<string[]> {
   const { metafile } = await build({
     ...COMMON,
-    entryPoints: [join(import.meta.dirname, 'src/workspaces/supervisor/main.ts')],
+    entryPoints: ['main', 'run-program'].map((name) =>
+      join(import.meta.dirname, `src/workspaces/supervisor/${name}.ts`),
+    ),
     outdir: target,
     // No package.json is beside it there to say what it is.
     outExtension: { '.js': '.mjs' },

@@ -54,13 +54,14 @@ import { newSourceTools } from './tools/custom/source-tools.ts'
 import { demoTools } from './tools/demo/all.ts'
 import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
-import { toolRegistry } from './tools/registry.ts'
+import { toolRegistry, withoutReplaced } from './tools/registry.ts'
 import { retiredTools } from './tools/retired/all.ts'
 import { webTools } from './tools/web/all.ts'
 import { workspaceTools } from './tools/workspace/workspace-tools.ts'
 import { freezeText, takeUntoldFreeze } from './watchdog/last-freeze.ts'
 import { startWatchdog } from './watchdog/watchdog.ts'
 import { lazyWorkspaces } from './workspaces/lazy-workspaces.ts'
+import { lazyStdioPrograms } from './workspaces/programs/lazy-stdio-programs.ts'
 
 export { homeOf }
 
@@ -122,8 +123,15 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     ...embeddingDefaults(general),
   }
   const friendly = newFriendlyProvider({ clock, randomness })
-  const mcp = newMcpClient({ servers: store.mcpServers, box: secrets.box, fetch: newOutbound(STREAMING_LIMITS).fetch })
   const { folder, toolSeconds, ...sandbox } = configuration.workspaces
+  const programs = lazyStdioPrograms({ folder, home, clock, sandbox, isPublicAddress, report })
+  const mcp = newMcpClient({
+    servers: store.mcpServers,
+    programs,
+    clock,
+    box: secrets.box,
+    fetch: newOutbound(STREAMING_LIMITS).fetch,
+  })
   const packages = newPythonPackages(home)
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
@@ -337,12 +345,6 @@ function unknownWorkspacesPolicy(
   if (folder !== join(home, 'workspaces')) return 'keep'
   return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
 }
-
-/** A program that embeds Holdfast may have had its own tool with a name that Holdfast has taken since. */
-const withoutReplaced = (builtin: readonly Tool[], own: readonly Tool[]): Tool[] => [
-  ...builtin.filter((tool) => !(tool.yieldsToStored && own.some(({ name }) => name === tool.name))),
-  ...own,
-]
 
 /** A failure does not stop the others; the first one is thrown at the end. */
 async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Promise<void> {

@@ -4,7 +4,7 @@ import { confirm } from './read-secret.ts'
 
 type Removal = {
   /** The verb of the question: `Remove`. */
-  verb: 'Remove' | 'Delete' | 'Reset'
+  verb: 'Remove' | 'Delete' | 'Reset' | 'Approve'
   /** The thing, with its id. */
   what: string
   /** What goes with it, as sentences. */

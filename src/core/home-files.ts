@@ -25,6 +25,7 @@ export const HOME_FILES: readonly HomeFile[] = [
   file('chat-history', 'copied'),
   file('workspaces', 'workspaces'),
   file('tool-packages', 'copied'),
+  file('programs', 'never'),
   file('secret.key', 'on-request'),
   file('chunks.db', 'rebuilt', /^chunks\.db(-wal|-shm|-journal|\.damaged-.*)?$/),
   file('holdfast.db.before-…', 'never', /^holdfast\.db\.before-/),
@@ -42,6 +43,7 @@ export const fateOf = (name: string): FileFate | undefined => HOME_FILES.find(({
 /** Locks, sockets and process ids of workspaces, and what the next start writes again. */
 const LEFT_OUT_OF_WORKSPACES = [
   /^\.(locks|egress|etc|making-.*|removing-.*)$/,
+  /^\.programs\/[^/]+\/egress$/,
   /^[^/]+\/supervisor\.(sock|sock\.new|json|started)$/,
 ]
 
@@ -52,7 +54,8 @@ export const isKeptInWorkspaces = (path: string): boolean => !LEFT_OUT_OF_WORKSP
 export const isKeptInHome = (path: string): boolean => !/(^|\/)\.[^/]*\.tmp$/.test(path)
 
 /** What commands made, with modes of their own: other users cannot reach it through the folder of the workspace. */
-export const isInsideWorkspace = (path: string): boolean => /^workspaces\/[^/]+\/(files|spool)$/.test(path)
+export const isInsideWorkspace = (path: string): boolean =>
+  /^workspaces\/(\.programs\/)?[^/]+\/(files|spool)$/.test(path)
 
 /** Links have a meaning only in the files of a workspace, where they lead to nothing outside the sandbox. */
-export const mayHoldLinks = (path: string): boolean => /^workspaces\/[^/]+\/files\/./.test(path)
+export const mayHoldLinks = (path: string): boolean => /^workspaces\/(\.programs\/)?[^/]+\/files\/./.test(path)

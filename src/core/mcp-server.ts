@@ -5,7 +5,10 @@ import type { JsonObject } from './json.ts'
 import type { Effects } from './tool-call.ts'
 
 /** How to connect to a server. Secrets are stored separately. */
-export type McpTransport = McpHttpTransport | { type: 'stdio'; command: string; args: string[] }
+export type McpTransport = McpHttpTransport | McpStdioTransport
+
+/** `egress`: the domains that the program may reach; none without it. */
+export type McpStdioTransport = { type: 'stdio'; command: string; args: string[]; egress?: string[] }
 
 export type McpHttpTransport = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
 
@@ -18,6 +21,7 @@ export type McpContact =
   | { state: 'failed'; at: number; detail: string }
   /** The server was changed since the last attempt. */
   | { state: 'not-asked' }
+  /** Of rows that were written before programs had a sandbox. */
   | { state: 'waits-for-sandbox' }
 
 export type McpServer = {
@@ -38,7 +42,15 @@ export type McpServer = {
 export type McpToolDefinition = { name: string; description: string; inputSchema: JsonObject; effects: Effects }
 
 /** Links a stored tool to the tool of its MCP server. */
-export type McpToolLink = { serverId: McpServerId; toolName: string; effects: Effects }
+export type McpToolLink = {
+  serverId: McpServerId
+  toolName: string
+  effects: Effects
+  /** What its server lists now, if it is not what was approved: calls do not run until it is approved. */
+  changed?: McpToolChange
+}
+
+type McpToolChange = { definition: McpToolDefinition; since: number }
 
 type McpToolHints = { readOnlyHint?: boolean | undefined; idempotentHint?: boolean | undefined }
 
@@ -115,5 +127,6 @@ export function urlFault(text: string): string | undefined {
     : undefined
 }
 
-export const NO_SANDBOX_FOR_SERVER =
-  'This tool belongs to a stdio MCP server, which cannot start without a sandbox. The tool did not run. Continue without it.'
+/** The result of a call of a tool whose definition waits for approval. */
+export const CHANGED_DEFINITION =
+  'The MCP server of this tool has changed its definition, so an administrator must approve it first (holdfast mcp approve). The tool did not run. Continue without it.'

@@ -22,6 +22,7 @@ const plan = (listed: McpToolDefinition[], more: Partial<PlanToolsOptions> = {})
     known: [],
     isTaken: () => false,
     now: 5,
+    changes: 'approve',
     ids: listed.map((_, index): ToolId => `tool-${index}`),
     ...more,
   })

@@ -1,5 +1,5 @@
 import type { ToolId } from './id.ts'
-import { canonicalJson } from './json.ts'
+import { canonicalJson, type JsonObject } from './json.ts'
 import type { McpServer, McpToolDefinition } from './mcp-server.ts'
 import type { StoredTool } from './stored-tool.ts'
 
@@ -16,15 +16,17 @@ export type PlanToolsOptions = {
   /** One id for each listed tool. */
   ids: readonly ToolId[]
   now: number
+  /** `approve`: changed definitions take effect. Otherwise they wait for approval. */
+  changes: 'hold' | 'approve'
 }
 
 const RETURN_LIMIT = 50_000
 
 /**
- * A tool keeps its id, its name and its user settings for as long as its server lists it. Its description for models
- * changes only here, so a server cannot change it without a refresh.
+ * A tool keeps its id, its name and its user settings for as long as its server lists it. Its definition is pinned: what
+ * the server lists instead waits for approval.
  */
-export function planTools({ server, listed, known, isTaken, ids, now }: PlanToolsOptions): ToolPlan {
+export function planTools({ server, listed, known, isTaken, ids, now, changes }: PlanToolsOptions): ToolPlan {
   const plan: ToolPlan = { add: [], change: [], remove: [] }
   const names = new Set(known.map(({ name }) => name))
   const seen = new Set<string>()
@@ -33,9 +35,12 @@ export function planTools({ server, listed, known, isTaken, ids, now }: PlanTool
     seen.add(definition.name)
     const before = known.find(({ mcp }) => mcp?.toolName === definition.name)
     if (before) {
-      const after = withDefinition(before, definition, server)
-      if (isSameDefinition(before, after)) continue
-      plan.change.push({ ...after, updatedAt: now })
+      const after =
+        changes === 'approve' ? withDefinition(before, definition, server) : withOffer(before, definition, now)
+      const isSame =
+        before.mcp?.changed === after.mcp?.changed &&
+        isSameDefinition(pinnedDefinition(before), pinnedDefinition(after))
+      if (!isSame) plan.change.push({ ...after, updatedAt: now })
       continue
     }
     const name = freeName(definition.name, server.name, (wanted) => names.has(wanted) || isTaken(wanted))
@@ -96,10 +101,41 @@ const metadataOf = (toolName: string, server: Pick<McpServer, 'id' | 'name'>) =>
   mcp: { server_name: server.name, server_id: server.id, tool_name: toolName },
 })
 
-const isSameDefinition = (one: StoredTool, other: StoredTool): boolean =>
-  one.mcp?.effects === other.mcp?.effects &&
-  one.description === other.description &&
-  canonicalJson(one.jsonSchema) === canonicalJson(other.jsonSchema)
+/** The approved definition of a tool: its pin. */
+export const pinnedDefinition = ({ description, jsonSchema, mcp }: StoredTool): McpToolDefinition => ({
+  name: mcp!.toolName,
+  description,
+  inputSchema: (jsonSchema.parameters ?? {}) as JsonObject,
+  effects: mcp!.effects,
+})
+
+export const isSameDefinition = (one: McpToolDefinition, other: McpToolDefinition): boolean =>
+  canonicalJson(one) === canonicalJson(other)
+
+/** The tool with what its server lists now: a definition that waits, or none if it is the pinned one. */
+function withOffer(tool: StoredTool, definition: McpToolDefinition, now: number): StoredTool {
+  const { changed, ...link } = tool.mcp!
+  if (isSameDefinition(pinnedDefinition(tool), definition)) return changed ? { ...tool, mcp: link } : tool
+  if (changed && isSameDefinition(changed.definition, definition)) return tool
+  return { ...tool, mcp: { ...link, changed: { definition, since: now } } }
+}
+
+/** The tool with the definition that waited. */
+export const withApproval = (tool: StoredTool, server: PlanToolsOptions['server'], now: number): StoredTool =>
+  tool.mcp?.changed ? { ...withDefinition(tool, tool.mcp.changed.definition, server), updatedAt: now } : tool
+
+/** The tools among these whose definition the server has changed, or changed back. */
+export function changedTools(
+  known: readonly StoredTool[],
+  listed: readonly McpToolDefinition[],
+  now: number,
+): StoredTool[] {
+  return known.flatMap((tool) => {
+    const definition = listed.find(({ name }) => name === tool.mcp?.toolName)
+    const after = definition ? withOffer(tool, definition, now) : tool
+    return after === tool ? [] : [{ ...after, updatedAt: now }]
+  })
+}
 
 const LONGEST_NAME = 64
 

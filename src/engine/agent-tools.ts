@@ -1,4 +1,6 @@
 import type { Agent } from '../core/agent.ts'
+import { CHANGED_DEFINITION } from '../core/mcp-server.ts'
+import { pinnedDefinition } from '../core/mcp-tools.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
 import type { Mcp } from '../ports/mcp.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
@@ -54,11 +56,11 @@ export function toCallableTool(stored: StoredTool, { mcp, sources }: Runners): T
     inputSchema: jsonSchema.parameters ?? { type: 'object' },
     effects: link.effects,
     timeoutMs: MCP_CALL_MS,
-    run: (input, { signal, idempotencyKey, progress, conversationId }) =>
-      mcp.call(
-        { organizationId: stored.organizationId, link, input },
-        { signal, idempotencyKey, progress, session: conversationId },
-      ),
+    async run(input, { signal, idempotencyKey, progress, conversationId }) {
+      if (link.changed) return { status: 'error', output: CHANGED_DEFINITION }
+      const call = { organizationId: stored.organizationId, link, pinned: pinnedDefinition(stored), input }
+      return mcp.call(call, { signal, idempotencyKey, progress, session: conversationId })
+    },
   }
 }
 

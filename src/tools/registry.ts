@@ -4,6 +4,12 @@ import { newWorkBudget, OverBudget } from '../core/work-budget.ts'
 import type { Tool, ToolRegistry } from '../ports/tool.ts'
 import { describeFault } from './describe-fault.ts'
 
+/** A program that embeds Holdfast may have had its own tool with a name that Holdfast has taken since. */
+export const withoutReplaced = (builtin: readonly Tool[], own: readonly Tool[]): Tool[] => [
+  ...builtin.filter((tool) => !(tool.yieldsToStored && own.some(({ name }) => name === tool.name))),
+  ...own,
+]
+
 export function toolRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>()
   for (const tool of tools) {

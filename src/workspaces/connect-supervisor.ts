@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import { defined } from '../core/defined.ts'
 import type { ConversationId } from '../core/id.ts'
 import { WorkspaceError } from '../ports/workspaces.ts'
@@ -9,9 +8,9 @@ import type { LazyProxy } from './egress/lazy-proxy.ts'
 import type { LaunchLock } from './launch-lock.ts'
 import { launchSupervisor } from './launch-supervisor.ts'
 import type { SupervisorHello } from './protocol.ts'
-import { SYNTHETIC_ETC } from './sandbox/bubblewrap.ts'
 import { findCovers } from './sandbox/find-covers.ts'
 import { findBubblewrap } from './sandbox/sandbox-errors.ts'
+import { writeSyntheticEtc } from './sandbox/synthetic-etc.ts'
 import { newSupervisorConfig } from './supervisor-config.ts'
 import { findSupervisorProgram, type SupervisorProgram } from './supervisor-program.ts'
 import { type WorkspacePaths, workspaceExists } from './workspace-folder.ts'
@@ -60,13 +59,7 @@ export function newSupervisorConnector(
   /** What the sandbox needs besides the workspace itself. */
   function sandboxParts({ folder: supervisor }: SupervisorProgram) {
     const program = findBubblewrap(process.env.PATH)
-    const etc = join(root, '.etc')
-    mkdirSync(etc, { recursive: true, mode: 0o700 })
-    for (const [name, text] of Object.entries(SYNTHETIC_ETC)) {
-      const file = join(etc, name)
-      // Running sandboxes have this file mounted: do not rewrite it without need, it would be empty for a moment.
-      if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: 0o600 })
-    }
+    const etc = writeSyntheticEtc(root)
     const covered = findCovers(options, supervisor)
     if (proxy.folder) mkdirSync(proxy.folder, { recursive: true, mode: 0o700 })
     return { program, etc, covered, ...defined({ egress: proxy.folder }) }

@@ -160,7 +160,7 @@ function startLocal({ config, program: { folder, entry } }: LaunchOptions, socke
  * Descriptors the server inherited, from a service manager for example, would reach every command: this closes all but
  * our own. Only bash can address descriptors above 9; the supervisor refuses to start if any is left.
  */
-function withoutInherited(command: string[], last: number): [file: string, parameters: string[]] {
+export function withoutInherited(command: string[], last: number): [file: string, parameters: string[]] {
   const shell = ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
   if (!shell) return [command[0]!, command.slice(1)]
   return [shell, ['-c', CLOSE_OTHERS, String(last), ...command]]

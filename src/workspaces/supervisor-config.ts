@@ -36,7 +36,7 @@ export function newSupervisorConfig(
 }
 
 /** The whole environment of a command; nothing of the server's is passed. */
-const SANDBOX_ENVIRONMENT = {
+export const SANDBOX_ENVIRONMENT = {
   // Last, the Node that runs the supervisor: a machine may have no other, or one in a user's folder only.
   PATH: `/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:${dirname(SANDBOX_PATHS.node)}`,
   HOME: SANDBOX_PATHS.folder,
@@ -51,7 +51,7 @@ const SANDBOX_ENVIRONMENT = {
   GIT_PAGER: 'cat',
 }
 
-const PROXY_PORT = 3128
+export const PROXY_PORT = 3128
 
 /** `user`: name and password of a program, with an `@` after them. */
 export function proxyEnvironment(user = ''): Record<string, string> {

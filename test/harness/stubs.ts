@@ -25,8 +25,10 @@ export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'sources' | 'endProce
   },
   mcp: {
     list: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
+    catalog: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
     call: async () => ({ status: 'error', output: 'This test has no MCP servers.' }),
     forget: () => undefined,
+    remove: async () => undefined,
     seal: (secrets, id) => plainBox.seal(JSON.stringify(secrets), id),
     secretsOf: ({ id, sealed }) => (sealed === undefined ? {} : JSON.parse(plainBox.open(sealed, id) ?? '{}')),
     close: async () => undefined,

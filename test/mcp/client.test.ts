@@ -81,8 +81,9 @@ for (const type of TRANSPORTS) {
     stop.abort('cancelled')
     assert.equal((await answer).status, 'unknown')
     await until(() => remote.calls[0]!.isCancelled)
-    // The cancellation is sent, not implied by the closed connection: initialize, initialized, the call, cancelled.
-    assert.equal(remote.requests.filter(({ method }) => method === 'POST').length, 4)
+    // The cancellation is sent, not implied by the closed connection: initialize, initialized, the list, the call,
+    // cancelled.
+    assert.equal(remote.requests.filter(({ method }) => method === 'POST').length, 5)
   })
 
   test(`${type}: a connection that breaks during a call makes its outcome unknown at once; the call is not retried`, async (t) => {
@@ -252,11 +253,18 @@ test('tool errors, protocol errors and every kind of result are reported as such
     { name: 'broken', run: () => ({ isError: true, ...text('out of paper') }) },
     { name: 'photo', run: () => ({ content: [{ type: 'text', text: 'look' }, image] }) },
     { name: 'poster', run: () => ({ content: [{ ...image, data: 'a'.repeat(9 * 1024 * 1024) }] }) },
+    {
+      name: 'moody',
+      run() {
+        throw new Error('not today')
+      },
+    },
     { name: 'figures', run: () => ({ content: [], structuredContent: { sum: 3 } }) },
   ])
   const place = server()
   assert.deepEqual(await call(place, 'broken'), { status: 'error', output: 'out of paper' })
-  assert.match((await call(place, 'absent')).output, /declined.*no tool named absent/)
+  assert.match((await call(place, 'moody')).output, /declined.*not today/)
+  assert.match((await call(place, 'absent')).output, /no longer has the tool absent/)
   assert.deepEqual(await call(place, 'figures'), { status: 'success', output: '{"sum":3}' })
   assert.match((await call(place, 'poster')).output, /^\[image, image\/png, \d+ characters, not shown\]$/)
   const photo = await call(place, 'photo')
@@ -285,9 +293,9 @@ test('closing the client ends every session, also of a call that still waits', a
   assert.equal(remote.sessions(), 0)
 })
 
-test('a stdio server gives an error that says what is missing', async (t) => {
+test('a program that cannot be started gives an error that says nothing happened', async (t) => {
   const { server, call } = await openMcpClientFixture(t, [])
   const answer = await call(server({ type: 'stdio', command: 'node', args: [] }), 'any')
   assert.equal(answer.status, 'error')
-  assert.match(answer.output, /sandbox.*did not run/)
+  assert.match(answer.output, /cannot be used: This test has no programs.*Nothing happened/)
 })

@@ -10,6 +10,7 @@ import type { McpServer } from '../../src/core/mcp-server.ts'
 import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { newMcpClient } from '../../src/tools/mcp/mcp-client.ts'
+import { NO_PROGRAMS } from './fixture-client.ts'
 import { UNRESTRICTED_FETCH } from './fixture-outbound.ts'
 
 test('after key rotation the new key opens the secrets of MCP servers, and the old one does not', async (t) => {
@@ -21,7 +22,14 @@ test('after key rotation the new key opens the secrets of MCP servers, and the o
     rmSync(home, { recursive: true, force: true })
   })
   const keys = openSecretKeys(home)
-  const client = (box = keys.box) => newMcpClient({ servers: store.mcpServers, box, fetch: UNRESTRICTED_FETCH })
+  const client = (box = keys.box) =>
+    newMcpClient({
+      programs: NO_PROGRAMS,
+      clock: { now: Date.now },
+      servers: store.mcpServers,
+      box,
+      fetch: UNRESTRICTED_FETCH,
+    })
   const secrets = { token: 'very-secret', headers: { 'x-one': 'two' } }
   const id = 'mcp_server-11111111-1111-4111-8111-111111111111'
   const server: McpServer = {

@@ -23,6 +23,7 @@ const planFor =
   (server: McpServer, ...names: string[]): PlanTools =>
   ({ known, isTaken }) =>
     planTools({
+      changes: 'approve',
       server,
       known,
       isTaken,

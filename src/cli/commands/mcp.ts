@@ -1,4 +1,5 @@
 import { defined } from '../../core/defined.ts'
+import type { Json } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { listMcpServers, mcpServerTools, type ShownMcpServer } from '../../service/tools/mcp-servers.ts'
@@ -7,6 +8,7 @@ import { confirmRemoval } from '../confirm-removal.ts'
 import { withHome } from '../home-session.ts'
 import { pickOne } from '../pick-one.ts'
 import { type JsonFlag, printResult } from '../print-result.ts'
+import { commandLine } from '../program-name.ts'
 import { secretFromPipe } from '../read-secret.ts'
 import { ageText, count } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
@@ -68,6 +70,7 @@ type AddFlags = JsonFlag & {
   header?: string[]
   command?: string[]
   env?: string[]
+  egress?: string[]
 }
 
 /** A secret is read from stdin and never an argument, which other users of the machine can see. */
@@ -79,11 +82,11 @@ export const add = (name: string, url: string | undefined, { flags, cli }: { fla
   })
 
 async function configOf(url: string | undefined, flags: AddFlags) {
-  const { command: [command, ...args] = [], sse, tokenStdin, header, env } = flags
+  const { command: [command, ...args] = [], sse, tokenStdin, header, env, egress } = flags
   if ((url === undefined) === (command === undefined))
     throw new Problem('invalid', 'Give the URL of the server, or --command with the program that is the server.')
   if (command !== undefined)
-    return { mcp_server_type: 'stdio', command, args, ...defined({ env: pairs('--env', env) }) }
+    return { mcp_server_type: 'stdio', command, args, ...defined({ env: pairs('--env', env), egress }) }
   return {
     mcp_server_type: sse ? 'sse' : 'streamable_http',
     server_url: url,
@@ -137,14 +140,19 @@ async function printServer(
   printResult(cli, flags, { sentence: `${done} (${server.id}): ${state}.`, value: serverJson(server) })
 }
 
-export const refresh = (which: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
+export const refresh = (which: string, flags: JsonFlag & { approve?: boolean }, cli: CliContext): Promise<void> =>
   withHome(cli, 'rows', async ({ context, api }) => {
     const server = await requireServerNamed(which, context)
-    type Refreshed = { added: string[]; updated: string[]; deleted: string[] }
-    const refreshed = await api.request<Refreshed>('PATCH', `/v1/mcp-servers/${server.id}/refresh`)
-    const parts = Object.entries(refreshed).map(
-      ([what, names]) => `${what} ${names.map(safeText).join(', ') || 'none'}`,
+    type Refreshed = { added: string[]; updated: string[]; waiting_for_approval: string[]; deleted: string[] }
+    const path = `/v1/mcp-servers/${server.id}/refresh${flags.approve ? '?approve=true' : ''}`
+    const refreshed = await api.request<Refreshed>('PATCH', path)
+    const parts = Object.entries(refreshed).flatMap(([what, names]) =>
+      what === 'waiting_for_approval' && names.length === 0
+        ? []
+        : [`${what.replaceAll('_', ' ')} ${names.map(safeText).join(', ') || 'none'}`],
     )
+    if (refreshed.waiting_for_approval.length > 0)
+      parts.push(`look at them and decide with ${commandLine(`mcp approve ${server.name}`)}`)
     printResult(cli, flags, {
       sentence: `${safeText(server.name)}: ${parts.join('; ')}.`,
       value: { id: server.id, ...refreshed },
@@ -155,6 +163,105 @@ export const tools = (which: string, { json }: JsonFlag, cli: CliContext): Promi
   withApp(cli, 'guest', async ({ context }) => {
     const server = await requireServerNamed(which, context)
     printTools(await mcpServerTools(server.id, context), { json, out: cli.out })
+  })
+
+type ChangedTool = {
+  tool_id: string
+  name: string
+  definition_hash: string
+  approved: McpDefinition
+  offered: McpDefinition
+}
+
+type McpDefinition = { description: string; parameters: Json; effects: string }
+
+/** Shows each changed definition beside the approved one, and asks. */
+export const approve = (
+  which: string,
+  toolName: string | undefined,
+  { flags, cli }: { flags: JsonFlag & { yes?: boolean }; cli: CliContext },
+): Promise<number> =>
+  withHome(cli, 'rows', async ({ context, api }) => {
+    const server = await requireServerNamed(which, context)
+    const all = await api.request<ChangedTool[]>('GET', `/v1/mcp-servers/${server.id}/changed-tools`)
+    const changed = toolName === undefined ? all : all.filter(({ name }) => name === toolName)
+    if (changed.length === 0) {
+      const what = toolName === undefined ? 'No tool' : `The tool ${toolName}`
+      throw new Problem('not-found', `${what} of ${server.name} waits for approval.`)
+    }
+    const approved: string[] = []
+    for (const tool of changed) {
+      if (!flags.json) printChange(tool, cli)
+      const what = `the definition of ${safeText(tool.name)}`
+      if (!(await confirmRemoval({ verb: 'Approve', what, consequence: 'Agents can call it again.' }, flags, cli)))
+        continue
+      const path = `/v1/mcp-servers/${server.id}/tools/${tool.tool_id}/approve`
+      await api.request('POST', path, { definition_hash: tool.definition_hash })
+      approved.push(tool.name)
+    }
+    printResult(cli, flags, {
+      sentence: approved.length > 0 ? `Approved ${approved.map(safeText).join(', ')}.` : 'Nothing was approved.',
+      value: { id: server.id, approved },
+    })
+    return approved.length === changed.length ? 0 : 1
+  })
+
+/** Only what differs, the approved text first. */
+function printChange({ name, approved, offered }: ChangedTool, { out }: CliContext): void {
+  const { paint } = out.look
+  out.line(`${paint.bold(safeText(name))} changed at its server:`)
+  for (const field of ['description', 'parameters', 'effects'] as const) {
+    const [before, after] = [approved, offered].map((one) =>
+      typeof one[field] === 'string' ? one[field] : JSON.stringify(one[field], null, 2),
+    )
+    if (before === after) continue
+    out.line(`  ${field}`)
+    for (const line of before!.split('\n')) out.line(`    ${paint.red(`- ${safeText(line)}`)}`)
+    for (const line of after!.split('\n')) out.line(`    ${paint.green(`+ ${safeText(line)}`)}`)
+  }
+}
+
+type Catalog = {
+  resources: { uri: string; name: string; description: string | null; mime_type: string | null }[]
+  prompts: { name: string; description: string | null; arguments: string[] }[]
+}
+
+const catalogOf = (
+  which: string,
+  context: ServiceContext,
+  api: { request<T>(method: string, path: string): Promise<T> },
+) => requireServerNamed(which, context).then(({ id }) => api.request<Catalog>('GET', `/v1/mcp-servers/${id}/catalog`))
+
+export const resources = (which: string, { json }: JsonFlag, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context, api }) => {
+    const { resources: listed } = await catalogOf(which, context, api)
+    if (json) return printJson(cli.out, listed)
+    if (listed.length === 0) return cli.out.line('No resources.')
+    printTable(
+      listed,
+      [
+        { title: 'NAME', text: ({ name }) => name, paint: 'bold', shrinksTo: 12 },
+        { title: 'TYPE', text: ({ mime_type }) => mime_type ?? '' },
+        { title: 'URI', text: ({ uri }) => uri, shrinksTo: 16 },
+      ],
+      cli.out,
+    )
+  })
+
+export const prompts = (which: string, { json }: JsonFlag, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context, api }) => {
+    const { prompts: listed } = await catalogOf(which, context, api)
+    if (json) return printJson(cli.out, listed)
+    if (listed.length === 0) return cli.out.line('No prompts.')
+    printTable(
+      listed,
+      [
+        { title: 'NAME', text: ({ name }) => name, paint: 'bold', shrinksTo: 12 },
+        { title: 'ARGUMENTS', text: (prompt) => prompt.arguments.join(', ') },
+        { title: 'DESCRIPTION', text: ({ description }) => description ?? '', shrinksTo: 16 },
+      ],
+      cli.out,
+    )
   })
 
 export const run = (

@@ -40,12 +40,17 @@ export function printTools(
       [
         { title: 'NAME', text: ({ name }) => name, paint: 'bold', shrinksTo: 12 },
         { title: 'TYPE', text: ({ toolType }) => toolType, shrinksTo: 6 },
-        { title: 'APPROVAL', text: (tool) => (needsApproval(tool, agent) ? 'needed' : '') },
+        { title: 'APPROVAL', text: (tool) => approvalText(tool, agent) },
         { title: 'ID', text: ({ id }) => id, short: ({ id }) => shortId(id) },
         { title: 'DESCRIPTION', text: ({ description }) => description, shrinksTo: 16, longest: 100 },
       ],
       out,
     )
+}
+
+function approvalText(tool: StoredTool, agent?: Agent): string {
+  if (tool.mcp?.changed) return 'definition changed'
+  return needsApproval(tool, agent) ? 'needed' : ''
 }
 
 /** An agent may have its own answer. */

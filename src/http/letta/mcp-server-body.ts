@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
-import type { McpTransport } from '../../core/mcp-server.ts'
+import type { McpStdioTransport, McpTransport } from '../../core/mcp-server.ts'
 import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/tools/mcp-servers.ts'
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not a valid header name')
@@ -18,10 +18,12 @@ const addressFields = {
   custom_headers: z.record(headerName, headerValue).nullish().describe('Headers of every request, stored encrypted.'),
 }
 const url = z.string().min(1).max(2_000).describe('URL of the server.')
-const command = z
-  .string()
-  .min(1)
-  .describe('Command that starts the server. Holdfast stores it and does not run it yet.')
+const command = z.string().min(1).describe('Command that starts the server, in a sandbox of its own.')
+/** The proxy of the sandbox checks them again. */
+const egress = z
+  .array(z.string().regex(/^(\*\.)?[A-Za-z0-9.-]+(:\d{1,5})?$/, 'is not a domain such as example.com or *.example.com'))
+  .max(100)
+  .describe('Domains that the program may reach. Default: none.')
 const args = z.array(z.string()).describe('Arguments of the command.')
 
 /** Clients may omit the type: a config with a command is stdio, every other one is streamable HTTP. */
@@ -36,7 +38,7 @@ const kind = <T extends string>(type: T) => ({ mcp_server_type: z.literal(type) 
 const newConfig = z.preprocess(
   withServerType,
   z.discriminatedUnion('mcp_server_type', [
-    z.object({ ...kind('stdio'), command, args, env: variables.nullish() }),
+    z.object({ ...kind('stdio'), command, args, env: variables.nullish(), egress: egress.nullish() }),
     z.object({ ...kind('sse'), server_url: url, ...addressFields }),
     z.object({ ...kind('streamable_http'), server_url: url, ...addressFields }),
   ]),
@@ -62,13 +64,15 @@ const changedConfig = z.object({
   args: args.nullish(),
   ...addressFields,
   env: variables.nullish(),
+  egress: egress.nullish(),
 })
 
 export const serverChangeBody = z.object({ server_name: serverName.nullish(), config: changedConfig.nullish() })
 
 export function newServerFrom({ server_name, config }: z.output<typeof newServerBody>): NewMcpServer {
   if (config.mcp_server_type === 'stdio') {
-    const transport: McpTransport = { type: 'stdio', command: config.command, args: config.args }
+    const { command, args, egress } = config
+    const transport: McpTransport = { type: 'stdio', command, args, ...defined({ egress: egress ?? undefined }) }
     return { name: server_name, transport, secrets: config.env ? { env: config.env } : {} }
   }
   const { server_url, auth_header, auth_token, custom_headers } = config
@@ -96,8 +100,9 @@ type ChangedConfig = z.output<typeof changedConfig>
 function changedTransport(config: ChangedConfig, transport: McpTransport): McpTransport {
   const type = config.mcp_server_type ?? transport.type
   if (type === 'stdio') {
-    const before = transport.type === 'stdio' ? transport : { command: '', args: [] }
-    return { type, command: config.command ?? before.command, args: config.args ?? before.args }
+    const before: McpStdioTransport = transport.type === 'stdio' ? transport : { type, command: '', args: [] }
+    const command = config.command ?? before.command
+    return { type, command, args: config.args ?? before.args, ...defined({ egress: config.egress ?? before.egress }) }
   }
   const before = transport.type === 'stdio' ? { url: config.server_url ?? '' } : transport
   const { authHeader, ...rest } = { authHeader: undefined, ...before }

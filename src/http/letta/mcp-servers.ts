@@ -1,10 +1,15 @@
 import { z } from 'zod'
+import { defined } from '../../core/defined.ts'
+import { pinnedDefinition } from '../../core/mcp-tools.ts'
 import { Problem } from '../../core/problem.ts'
 import {
+  approveMcpTool,
   createMcpServer,
+  definitionHash,
   deleteMcpServer,
   listMcpServers,
   type McpRefreshResult,
+  mcpServerCatalog,
   mcpServerTools,
   refreshMcpServer,
   requireMcpServerTool,
@@ -12,11 +17,13 @@ import {
   updateMcpServer,
 } from '../../service/tools/mcp-servers.ts'
 import { runStoredTool } from '../../service/tools/run-tool.ts'
+import { flag } from '../field.ts'
 import { nothing, operation } from '../operation.ts'
+import { dateSchema } from '../wire-date.ts'
 import { newServerBody, newServerFrom, serverChangeBody, serverChangeFrom } from './mcp-server-body.ts'
 import { mcpServerPath, toolPath } from './path-params.ts'
 import { runBody, toRunToolRequest } from './run-tool.ts'
-import { mcpServerSchema, NO_SANDBOX_YET, refreshedSchema, wireMcpServer } from './wire/mcp-server.ts'
+import { definitionSchema, mcpServerSchema, refreshedSchema, wireDefinition, wireMcpServer } from './wire/mcp-server.ts'
 import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
 import { toolSchema, wireTool } from './wire/tool.ts'
 
@@ -85,11 +92,15 @@ const removeServer = operation({
 const refreshServer = operation({
   route: 'PATCH /v1/mcp-servers/:mcp_server_id/refresh',
   scope: 'admin',
-  summary: 'Refreshes the tools of an MCP server',
+  summary: 'Refreshes the tools of an MCP server; changed definitions wait for approval',
   audit: 'with-change',
   params: mcpServerPath,
+  query: z.object({
+    approve: flag.default(false).describe('Approves the changed definitions that the server lists now.'),
+  }),
   answer: refreshedSchema,
-  handle: async ({ params }, context) => answerTo(await refreshMcpServer(params.mcp_server_id, context)),
+  handle: async ({ params, query }, context) =>
+    answerTo(await refreshMcpServer(params.mcp_server_id, context, query.approve ? 'approve' : 'hold')),
 })
 
 const listServerTools = operation({
@@ -127,6 +138,105 @@ const runServerTool = operation({
   },
 })
 
+const changedToolSchema = z.lazy(() =>
+  z
+    .object({
+      tool_id: z.string(),
+      name: z.string().describe('Name models call the tool by.'),
+      since: dateSchema.describe('When the change was first seen.'),
+      definition_hash: z
+        .string()
+        .describe('Names the definition that waits; send it back to approve exactly that one.'),
+      approved: definitionSchema.describe('The definition that models are shown.'),
+      offered: definitionSchema.describe('The definition that the server lists now.'),
+    })
+    .meta({ id: 'ChangedMcpTool', description: 'A tool that does not run until its changed definition is approved.' }),
+)
+
+const listChangedTools = operation({
+  route: 'GET /v1/mcp-servers/:mcp_server_id/changed-tools',
+  scope: 'read',
+  summary: 'Lists the tools of an MCP server whose changed definitions wait for approval',
+  params: mcpServerPath,
+  answer: z.array(changedToolSchema),
+  handle: async ({ params }, context) =>
+    (await mcpServerTools(params.mcp_server_id, context)).flatMap((tool) => {
+      if (!tool.mcp?.changed) return []
+      const { definition, since } = tool.mcp.changed
+      return [
+        {
+          tool_id: tool.id,
+          name: tool.name,
+          since: new Date(since).toISOString(),
+          definition_hash: definitionHash(definition, context),
+          approved: wireDefinition(pinnedDefinition(tool)),
+          offered: wireDefinition(definition),
+        },
+      ]
+    }),
+})
+
+const catalogSchema = z.lazy(() =>
+  z
+    .object({
+      resources: z.array(
+        z.object({
+          uri: z.string(),
+          name: z.string(),
+          description: z.string().nullable(),
+          mime_type: z.string().nullable(),
+        }),
+      ),
+      prompts: z.array(
+        z.object({
+          name: z.string(),
+          description: z.string().nullable(),
+          arguments: z.array(z.string()).describe('Names of its arguments.'),
+        }),
+      ),
+    })
+    .meta({ id: 'McpCatalog', description: 'What an MCP server offers besides tools.' }),
+)
+
+const showCatalog = operation({
+  route: 'GET /v1/mcp-servers/:mcp_server_id/catalog',
+  scope: 'agent',
+  summary: 'Asks an MCP server for its resources and prompts',
+  params: mcpServerPath,
+  answer: catalogSchema,
+  async handle({ params }, context) {
+    const catalog = await mcpServerCatalog(params.mcp_server_id, context)
+    if (catalog.type === 'failed') throw failedPeer(catalog)
+    return {
+      resources: catalog.resources.map(({ uri, name, description = null, mimeType = null }) => ({
+        uri,
+        name,
+        description,
+        mime_type: mimeType,
+      })),
+      prompts: catalog.prompts.map(({ description = null, ...prompt }) => ({ ...prompt, description })),
+    }
+  },
+})
+
+const approveTool = operation({
+  route: 'POST /v1/mcp-servers/:mcp_server_id/tools/:tool_id/approve',
+  scope: 'admin',
+  summary: 'Approves the changed definition of a tool',
+  audit: 'with-change',
+  params: { ...mcpServerPath, ...toolPath },
+  body: z.object({
+    definition_hash: z
+      .string()
+      .optional()
+      .describe('Hash of the definition that was looked at. If the server has changed it again, the answer is 409.'),
+  }),
+  example: {},
+  answer: toolSchema,
+  handle: async ({ params: { mcp_server_id: id, tool_id: toolId }, body: { definition_hash: hash } }, context) =>
+    wireTool(await approveMcpTool({ id, toolId, ...defined({ hash }) }, context)),
+})
+
 export const mcpServerOperations = [
   createServer,
   listServers,
@@ -137,6 +247,9 @@ export const mcpServerOperations = [
   listServerTools,
   showServerTool,
   runServerTool,
+  listChangedTools,
+  showCatalog,
+  approveTool,
 ]
 
 /**
@@ -145,17 +258,16 @@ export const mcpServerOperations = [
  */
 function answerTo(refreshed: McpRefreshResult) {
   switch (refreshed.type) {
-    case 'refreshed':
-      return refreshed.tools
-    case 'waits-for-sandbox':
-      throw new Problem('not-served', NO_SANDBOX_YET)
-    case 'failed': {
-      const { kind, detail } = refreshed
-      if (kind === 'timeout') throw new Problem('peer-timeout', detail)
-      throw new Problem('peer-failed', detail, {
-        type: 'mcp_connection_error',
-        what: 'The MCP server cannot be used.',
-      })
+    case 'refreshed': {
+      const { held, ...tools } = refreshed.tools
+      return { ...tools, waiting_for_approval: held }
     }
+    case 'failed':
+      throw failedPeer(refreshed)
   }
+}
+
+function failedPeer({ kind, detail }: Extract<McpRefreshResult, { type: 'failed' }>): Problem {
+  if (kind === 'timeout') return new Problem('peer-timeout', detail)
+  return new Problem('peer-failed', detail, { type: 'mcp_connection_error', what: 'The MCP server cannot be used.' })
 }

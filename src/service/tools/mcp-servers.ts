@@ -1,20 +1,22 @@
 import { defined } from '../../core/defined.ts'
 import type { McpServerId, ToolId } from '../../core/id.ts'
+import { canonicalJson } from '../../core/json.ts'
 import {
   hasMaskedValue,
   isOperatorServer,
   type McpContact,
   type McpSecrets,
   type McpServer,
+  type McpToolDefinition,
   type McpTransport,
   maskedSecrets,
   restoreMaskedSecrets,
   urlFault,
 } from '../../core/mcp-server.ts'
-import { planTools } from '../../core/mcp-tools.ts'
+import { planTools, withApproval } from '../../core/mcp-tools.ts'
 import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
-import type { Mcp, McpListing } from '../../ports/mcp.ts'
+import type { Mcp, McpCatalog, McpListing } from '../../ports/mcp.ts'
 import type { PlanTools } from '../../ports/mcp-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
@@ -30,7 +32,8 @@ export type McpServerChange = {
 /** With masked secrets. */
 export type ShownMcpServer = McpServer & { shownSecrets: McpSecrets }
 
-type RefreshedTools = { added: string[]; updated: string[]; deleted: string[] }
+/** `held`: their changed definitions wait for approval. */
+type RefreshedTools = { added: string[]; updated: string[]; held: string[]; deleted: string[] }
 
 /** A server that cannot be reached is stored too: `contact` has the failure, and a refresh tries again. */
 export async function createMcpServer(
@@ -49,7 +52,7 @@ export async function createMcpServer(
     name: requireName(name),
     transport,
     ...defined({ sealed: isEmpty(secrets) ? undefined : mcp.seal(secrets, id) }),
-    contact: WAITS_FOR_SANDBOX,
+    contact: NOT_ASKED,
     revision: 1,
     createdAt: now,
     updatedAt: now,
@@ -57,9 +60,9 @@ export async function createMcpServer(
   // Checked before the request to the server, so that a taken name is refused without a wait.
   if ((await store.mcpServers.list(context.organizationId)).some((one) => one.name === server.name))
     throw nameTaken(name)
-  const found = transport.type === 'stdio' ? undefined : await mcp.list(server)
-  const looked = { ...server, contact: found ? contactOf(found, context) : WAITS_FOR_SANDBOX }
-  const plan = found?.type === 'listed' ? planOf(server, found, context) : undefined
+  const found = await mcp.list(server)
+  const looked = { ...server, contact: contactOf(found, context) }
+  const plan = found.type === 'listed' ? planOf(server, found, { context, changes: 'hold' }) : undefined
   if ((await store.mcpServers.create(looked, plan)) === 'name-taken') throw nameTaken(name)
   return toShownServer(looked, mcp)
 }
@@ -91,7 +94,7 @@ export async function updateMcpServer(
     const { sealed: _, ...rest } = before
     const secrets = change.secrets ? changedSecrets(before, change.secrets, mcp) : undefined
     const sealed = secrets ? (isEmpty(secrets) ? undefined : mcp.seal(secrets, id)) : before.sealed
-    const contact = change.transport || change.secrets ? contactAfter(transport) : before.contact
+    const contact = change.transport || change.secrets ? NOT_ASKED : before.contact
     const name = change.name === undefined ? before.name : requireName(change.name)
     return {
       ...rest,
@@ -111,21 +114,21 @@ export async function updateMcpServer(
 
 export async function deleteMcpServer(id: McpServerId, context: ServiceContext): Promise<void> {
   if (!(await context.deps.store.mcpServers.delete(context.organizationId, id))) throw notFound(id)
-  context.deps.mcp.forget(id)
+  await context.deps.mcp.remove(id)
 }
 
 /** `failed`: the server did not answer. The failure is stored with it, and its tools stay unchanged. */
-export type McpRefreshResult =
-  | { type: 'refreshed'; tools: RefreshedTools }
-  | { type: 'waits-for-sandbox' }
-  | Exclude<McpListing, { type: 'listed' }>
+export type McpRefreshResult = { type: 'refreshed'; tools: RefreshedTools } | Exclude<McpListing, { type: 'listed' }>
 
-export async function refreshMcpServer(id: McpServerId, context: ServiceContext): Promise<McpRefreshResult> {
+export async function refreshMcpServer(
+  id: McpServerId,
+  context: ServiceContext,
+  changes: 'hold' | 'approve' = 'hold',
+): Promise<McpRefreshResult> {
   const { mcp } = context.deps
   const server = await requireServer(id, context)
-  if (server.transport.type === 'stdio') return { type: 'waits-for-sandbox' }
   const found = await mcp.list(server)
-  const plan = found.type === 'listed' ? { plan: planOf(server, found, context) } : {}
+  const plan = found.type === 'listed' ? { plan: planOf(server, found, { context, changes }) } : {}
   const at = context.deps.clock.now()
   const finding = { revision: server.revision, contact: contactOf(found, context), at, ...plan }
   const done = await context.deps.store.mcpServers.record(context.organizationId, id, finding)
@@ -136,13 +139,23 @@ export async function refreshMcpServer(id: McpServerId, context: ServiceContext)
   const names = (tools: StoredTool[]) => tools.map(({ name }) => name)
   return {
     type: 'refreshed',
-    tools: { added: names(done.add), updated: names(done.change), deleted: names(done.remove) },
+    tools: {
+      added: names(done.add),
+      updated: names(done.change.filter(({ mcp }) => !mcp?.changed)),
+      held: names(done.change.filter(({ mcp }) => mcp?.changed)),
+      deleted: names(done.remove),
+    },
   }
 }
 
 export async function mcpServerTools(id: McpServerId, context: ServiceContext): Promise<StoredTool[]> {
   await requireServer(id, context)
   return context.deps.store.mcpServers.tools(context.organizationId, id)
+}
+
+/** Asks the server: its resources and prompts are not stored. */
+export async function mcpServerCatalog(id: McpServerId, context: ServiceContext): Promise<McpCatalog> {
+  return context.deps.mcp.catalog(await requireServer(id, context))
 }
 
 export async function requireMcpServerTool(
@@ -155,10 +168,32 @@ export async function requireMcpServerTool(
   throw new Problem('not-found', `The MCP server ${id} has no tool ${toolId}.`)
 }
 
-const WAITS_FOR_SANDBOX: McpContact = { state: 'waits-for-sandbox' }
+/** Makes the definition that its server lists now the one of the tool. `hash` names the definition that was looked at. */
+export async function approveMcpTool(
+  { id, toolId, hash }: { id: McpServerId; toolId: ToolId; hash?: string },
+  context: ServiceContext,
+): Promise<StoredTool> {
+  const server = await requireServer(id, context)
+  const tool = await requireMcpServerTool(id, toolId, context)
+  const { store, clock } = context.deps
+  const approved = await store.tools.update(context.organizationId, tool.id, (current) => {
+    const offered = current.mcp?.changed && definitionHash(current.mcp.changed.definition, context)
+    if (!offered) throw new Problem('conflict', `The definition of ${current.name} has not changed.`)
+    if (hash !== undefined && hash !== offered)
+      throw new Problem(
+        'conflict',
+        `The definition of ${current.name} changed again and now has the hash ${offered}. Look at it, then approve that one.`,
+      )
+    return withApproval(current, server, clock.now())
+  })
+  if (approved && approved !== 'name-taken') return approved
+  throw new Problem('not-found', `The MCP server ${id} has no tool ${toolId}.`)
+}
 
-const contactAfter = ({ type }: McpTransport): McpContact =>
-  type === 'stdio' ? WAITS_FOR_SANDBOX : { state: 'not-asked' }
+export const definitionHash = (definition: McpToolDefinition, { deps }: Pick<ServiceContext, 'deps'>): string =>
+  deps.digest(canonicalJson(definition))
+
+const NOT_ASKED: McpContact = { state: 'not-asked' }
 
 const contactOf = (found: McpListing, { deps }: ServiceContext): McpContact =>
   found.type === 'listed'
@@ -169,7 +204,7 @@ const contactOf = (found: McpListing, { deps }: ServiceContext): McpContact =>
 function planOf(
   server: McpServer,
   { tools }: Extract<McpListing, { type: 'listed' }>,
-  { deps }: ServiceContext,
+  { context: { deps }, changes }: { context: ServiceContext; changes: 'hold' | 'approve' },
 ): PlanTools {
   const ids = tools.map((): ToolId => `tool-${deps.randomness.uuid()}`)
   const now = deps.clock.now()
@@ -180,6 +215,7 @@ function planOf(
       known,
       ids,
       now,
+      changes,
       isTaken: (name) => isTaken(name) || deps.tools.find(name) !== undefined,
     })
 }

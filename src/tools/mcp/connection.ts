@@ -1,4 +1,10 @@
-import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/sdk/types.js'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type {
+  CallToolResult,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListToolsResult,
+} from '@modelcontextprotocol/sdk/types.js'
 import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
 import type { JsonObject } from '../../core/json.ts'
 import type { SafeFetch } from '../../ports/safe-fetch.ts'
@@ -23,34 +29,56 @@ export type McpCallResult =
   | { type: 'stopped' }
   | CallFault
 
+/** What a server lists, in pages. */
+export type McpPage = { tools: ListToolsResult; resources: ListResourcesResult; prompts: ListPromptsResult }
+export type McpList = keyof McpPage
+
 /** A session with a server, for one call at a time. */
 export type McpConnection = {
   readonly isOpen: boolean
+  /** Grows when the server says that its list of tools changed. */
+  readonly listVersion: number
   call(
     request: McpToolRequest,
     options: { signal: AbortSignal; onProgress(text: string): void },
   ): Promise<McpCallResult>
-  page(cursor: string | undefined, signal: AbortSignal): Promise<ListToolsResult>
+  /** Whether the server said that it has such a list. */
+  offers(list: McpList): boolean
+  page<L extends McpList>(list: L, cursor: string | undefined, signal: AbortSignal): Promise<McpPage[L]>
   close(): Promise<void>
 }
 
 /** Timeout of the last messages on a connection: a cancellation, the end of the session. */
-const CLOSE_TIMEOUT_MS = 1_000
+export const CLOSE_TIMEOUT_MS = 1_000
 /** Deadlines are the caller's signals; the library's own timeout must not fire first. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1
+export const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /**
  * Requests here do not ask the library to validate a result. Its default would compile schemas of strangers into code,
  * and its other one matches their patterns without a bound.
  */
-const NO_VALIDATOR: jsonSchemaValidator = {
+export const NO_VALIDATOR: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+}
+
+export async function requestPage<L extends McpList>(
+  client: Client,
+  { list, cursor, stop, sdk }: { list: L; cursor: string | undefined; stop: AbortSignal; sdk: Sdk },
+): Promise<McpPage[L]> {
+  const schemas = {
+    tools: sdk.ListToolsResultSchema,
+    resources: sdk.ListResourcesResultSchema,
+    prompts: sdk.ListPromptsResultSchema,
+  }
+  const request = { method: `${list}/list`, params: cursor === undefined ? {} : { cursor } } as const
+  const options = { signal: stop, timeout: NO_TIMEOUT_MS }
+  return (await client.request(request as never, schemas[list], options)) as unknown as McpPage[L]
 }
 
 /** Rejects if the server cannot be reached, does not speak the protocol, or `signal` aborts first. */
 export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSignal): Promise<McpConnection> {
   const sdk = await loadSdk()
-  const session: SessionState = { isOpen: true, call: NO_CALL }
+  const session: SessionState = { isOpen: true, listVersion: 0, call: NO_CALL }
   const watched = watchedFetch({
     fetch: endpoint.fetch,
     origin: new URL(endpoint.url).origin,
@@ -68,6 +96,9 @@ export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSign
     { name: 'holdfast', version: '1' },
     { capabilities: {}, jsonSchemaValidator: NO_VALIDATOR },
   )
+  client.setNotificationHandler(sdk.ToolListChangedNotificationSchema, () => {
+    session.listVersion++
+  })
   client.onclose = () => {
     session.isOpen = false
     session.call.lose('the connection was closed')
@@ -100,16 +131,12 @@ export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSign
     get isOpen() {
       return session.isOpen
     },
+    get listVersion() {
+      return session.listVersion
+    },
     close,
-    page: (cursor, stop) =>
-      client.request(
-        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-        sdk.ListToolsResultSchema,
-        {
-          signal: stop,
-          timeout: NO_TIMEOUT_MS,
-        },
-      ),
+    offers: (list) => client.getServerCapabilities()?.[list] !== undefined,
+    page: (list, cursor, stop) => requestPage(client, { list, cursor, stop, sdk }),
     async call({ name, arguments: input, idempotencyKey }, { signal: stop, onProgress }) {
       if (stop.aborted) return { type: 'stopped' }
       const { promise: lost, resolve } = Promise.withResolvers<McpCallResult>()
@@ -134,11 +161,11 @@ export async function openMcpConnection(endpoint: McpEndpoint, signal: AbortSign
 }
 
 /** `call` is the current call: a late end of an earlier call does not affect it. */
-type SessionState = { isOpen: boolean; call: { hasEnded: boolean; lose(detail: string): void } }
+type SessionState = { isOpen: boolean; listVersion: number; call: { hasEnded: boolean; lose(detail: string): void } }
 
 const NO_CALL: SessionState['call'] = { hasEnded: false, lose: () => undefined }
 
-function toCallResult(
+export function toCallResult(
   error: unknown,
   { isStopped, isOpen, sdk }: { isStopped: boolean; isOpen: boolean; sdk: Sdk },
 ): McpCallResult {
@@ -158,7 +185,7 @@ function newTransport({ type, url, headers }: McpEndpoint, { sdk, fetch }: { sdk
 }
 
 /** The result of the work; rejects with the signal's reason if that comes first. */
-async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+export async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: stopped, reject } = Promise.withResolvers<never>()
   const stop = () => reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)))
   if (signal.aborted) stop()
@@ -172,7 +199,7 @@ async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Waits up to `ms` for the work, and ignores its outcome. */
-async function settleWithin(ms: number, work: Promise<unknown>): Promise<void> {
+export async function settleWithin(ms: number, work: Promise<unknown>): Promise<void> {
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, ms)
   await Promise.race([work.catch(() => undefined), over])

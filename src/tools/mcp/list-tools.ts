@@ -11,7 +11,7 @@ export async function listTools(connection: McpConnection, signal: AbortSignal):
   const tools: McpToolDefinition[] = []
   let cursor: string | undefined
   do {
-    const page = await connection.page(cursor, signal)
+    const page = await connection.page('tools', cursor, signal)
     for (const { name, description, inputSchema, annotations, title } of page.tools) {
       if (isTooDeep(inputSchema as Json))
         throw new Error(`The input schema of the tool ${name} has more than ${MAX_DEPTH} levels.`)

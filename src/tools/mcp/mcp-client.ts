@@ -1,35 +1,57 @@
+import { defined } from '../../core/defined.ts'
 import type { McpServerId } from '../../core/id.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { type McpSecrets, type McpServer, NO_SANDBOX_FOR_SERVER, requestHeaders } from '../../core/mcp-server.ts'
+import {
+  CHANGED_DEFINITION,
+  type McpSecrets,
+  type McpServer,
+  type McpToolDefinition,
+  requestHeaders,
+} from '../../core/mcp-server.ts'
+import { changedTools, isSameDefinition } from '../../core/mcp-tools.ts'
+import type { StoredTool } from '../../core/stored-tool.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Mcp, McpCall, McpCallContext, McpListing } from '../../ports/mcp.ts'
 import type { McpServerStore } from '../../ports/mcp-store.ts'
 import type { Outbound } from '../../ports/safe-fetch.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
+import type { StdioPrograms } from '../../ports/stdio-programs.ts'
 import type { ToolAnswer } from '../../ports/tool.ts'
 import { reachOfServer } from './allowed-address.ts'
 import { classifyCallError, errorDetail } from './call-fault.ts'
-import type { McpCallResult, McpEndpoint } from './connection.ts'
+import type { McpCallResult, McpConnection, McpEndpoint } from './connection.ts'
 import { type McpConnectionPool, newMcpConnectionPool, type PooledConnection } from './connection-pool.ts'
+import { listCatalog } from './list-catalog.ts'
 import { listTools } from './list-tools.ts'
+import { newListedDefinitions } from './listed-definitions.ts'
+import { newStdioServers, type StdioServer } from './stdio-servers.ts'
 import { toToolAnswer } from './to-tool-answer.ts'
 
 export type McpClientDeps = {
-  servers: Pick<McpServerStore, 'get'>
+  servers: Pick<McpServerStore, 'get' | 'record'>
+  programs: StdioPrograms
+  clock: Pick<Clock, 'now'>
   box: SecretBox
   /** Without timeouts: event streams are long and may be silent. */
   fetch: Outbound['fetch']
   /** Timeouts in milliseconds; tests set shorter ones. */
   connectMs?: number
   listMs?: number
+  /** For a program to start and answer. */
+  startMs?: number
   idleMs?: number
 }
 
 const CONNECT_MS = 20_000
 const LIST_MS = 30_000
+/** A program may install itself first. */
+const START_MS = 60_000
 
-/** Client of MCP servers over HTTP. Stdio servers can be registered but are not started. */
-export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): Mcp {
-  const { connectMs = CONNECT_MS, listMs = LIST_MS, idleMs } = times
+/** Client of MCP servers: over HTTP, with a session for each conversation, and of programs, which conversations share. */
+export function newMcpClient({ servers, programs, clock, box, fetch, ...times }: McpClientDeps): Mcp {
+  const { connectMs = CONNECT_MS, listMs = LIST_MS, startMs = START_MS, idleMs } = times
+  const definitionsIn = newListedDefinitions(clock.now)
+  const stdio = newStdioServers({ programs, clock, connectMs: startMs, ...defined({ idleMs }) })
   const pool: McpConnectionPool = newMcpConnectionPool(idleMs)
 
   const secretsOf = ({ id, sealed }: McpServer): McpSecrets | undefined => {
@@ -41,47 +63,119 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): 
   return {
     secretsOf,
     seal: (secrets, id) => box.seal(JSON.stringify(secrets), id),
-    forget: (id) => pool.drop(keyPrefix(id)),
-    close: () => pool.close(),
-
-    async list(server) {
-      const resolved = resolveEndpoint(server, { secretsOf, fetch })
-      if (resolved.type !== 'endpoint') return { type: 'failed', kind: 'unusable', detail: resolved.detail }
-      const signal = AbortSignal.timeout(listMs)
-      try {
-        // A separate session: a listing must not share state with a conversation.
-        const key = `${keyPrefix(server.id)}listing`
-        const pooled = await pool.acquire({ key, endpoint: resolved.endpoint }, { signal, fresh: true })
-        try {
-          return { type: 'listed', tools: await listTools(pooled.connection, signal) }
-        } finally {
-          pooled.release('close')
-        }
-      } catch (error) {
-        return toFailedListing(error, { isLate: signal.aborted, listMs, hide: resolved.hide })
-      }
+    forget(id) {
+      pool.drop(keyPrefix(id))
+      void stdio.drop(id)
+    },
+    async remove(id) {
+      pool.drop(keyPrefix(id))
+      await stdio.drop(id)
+      await programs.remove(id)
+    },
+    async close() {
+      await Promise.all([pool.close(), stdio.close()])
     },
 
-    async call({ organizationId, link, input }, context) {
+    list: (server) =>
+      readFrom(server, async (connection, signal) => ({ type: 'listed', tools: await listTools(connection, signal) })),
+
+    catalog: (server) =>
+      readFrom(server, async (connection, signal) => ({
+        type: 'listed',
+        ...(await listCatalog(connection, signal)),
+      })),
+
+    async call({ organizationId, link, pinned, input }, context) {
       const server = await servers.get(organizationId, link.serverId).catch(errorDetail)
       if (typeof server === 'string')
         return failure(`The MCP server of this tool cannot be looked up: ${server}. Nothing happened.`)
       if (!server) return failure('The MCP server of this tool was removed. Nothing happened.')
       const resolved = resolveEndpoint(server, { secretsOf, fetch })
-      if (resolved.type !== 'endpoint') return failure(resolved.detail)
-      const answer = await callAt(resolved.endpoint, { server, link, input, context })
+      if (resolved.type === 'sealed') return failure(resolved.detail)
+      const answer = await callAt(resolved, { server, link, pinned, input, context })
       return { ...answer, output: resolved.hide(answer.output) }
     },
   }
 
-  type ServerCall = Pick<McpCall, 'link' | 'input'> & { server: McpServer; context: McpCallContext }
+  /** Why the tool is not called: its server lists another definition than the one that was approved, or none. */
+  async function checkDefinition(
+    { connection }: PooledConnection,
+    { server, link, pinned, context }: Omit<ServerCall, 'input'>,
+  ): Promise<string | undefined> {
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(listMs)])
+    let listed: readonly McpToolDefinition[]
+    try {
+      listed = await definitionsIn(connection, signal)
+    } catch (error) {
+      return `The MCP server ${server.name} does not list its tools: ${errorDetail(error)}. Nothing happened.`
+    }
+    const offered = listed.find(({ name }) => name === link.toolName)
+    if (!offered)
+      return `The MCP server ${server.name} no longer has the tool ${link.toolName}. Nothing happened. Continue without it.`
+    if (isSameDefinition(offered, pinned)) return undefined
+    const at = clock.now()
+    const plan = ({ known }: { known: StoredTool[] }) => ({
+      add: [],
+      change: changedTools(known, listed, at),
+      remove: [],
+    })
+    const contact = { state: 'reached', at } as const
+    // A change of the server that is recorded meanwhile reads its tools again.
+    await servers.record(server.organizationId, server.id, { revision: server.revision, contact, plan, at })
+    return CHANGED_DEFINITION
+  }
 
-  async function callAt(endpoint: McpEndpoint, { server, link, input, context }: ServerCall): Promise<ToolAnswer> {
-    const target = { key: `${keyPrefix(server.id)}${server.revision}/${context.session ?? 'alone'}`, endpoint }
+  type ServerCall = Pick<McpCall, 'link' | 'input' | 'pinned'> & { server: McpServer; context: McpCallContext }
+
+  async function readFrom<T>(
+    server: McpServer,
+    read: (connection: McpConnection, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | FailedListing> {
+    const resolved = resolveEndpoint(server, { secretsOf, fetch })
+    if (resolved.type === 'sealed') return { type: 'failed', kind: 'unusable', detail: resolved.detail }
+    const limitMs = resolved.type === 'stdio' ? listMs + startMs : listMs
+    const signal = AbortSignal.timeout(limitMs)
+    try {
+      const pooled = await acquireForListing(server, resolved, signal)
+      try {
+        return await read(pooled.connection, signal)
+      } finally {
+        pooled.release('close')
+      }
+    } catch (error) {
+      return toFailedListing(error, { isLate: signal.aborted, listMs: limitMs, hide: resolved.hide })
+    }
+  }
+
+  /** A separate session: a listing must not share state with a conversation. A program has only one. */
+  function acquireForListing(
+    server: McpServer,
+    resolved: UsableEndpoint,
+    signal: AbortSignal,
+  ): Promise<PooledConnection> {
+    if (resolved.type === 'stdio') return stdio.acquire(resolved.server, resolved.secrets, signal)
+    return pool.acquire({ key: `${keyPrefix(server.id)}listing`, endpoint: resolved.endpoint }, { signal, fresh: true })
+  }
+
+  async function callAt(
+    resolved: UsableEndpoint,
+    { server, link, pinned, input, context }: ServerCall,
+  ): Promise<ToolAnswer> {
+    const key = `${keyPrefix(server.id)}${server.revision}/${context.session ?? 'alone'}`
     for (let round = 0; ; round++) {
-      const pooled = await acquireConnection(pool, target, { signal: context.signal, fresh: round > 0, connectMs })
+      const acquire = (signal: AbortSignal) =>
+        resolved.type === 'stdio'
+          ? stdio.acquire(resolved.server, resolved.secrets, signal)
+          : pool.acquire({ key, endpoint: resolved.endpoint }, { signal, fresh: round > 0 })
+      const limitMs = resolved.type === 'stdio' ? startMs : connectMs
+      const pooled = await acquireConnection(acquire, { signal: context.signal, limitMs })
       if ('fault' in pooled)
         return failure(`The MCP server ${server.name} cannot be used: ${pooled.fault} Nothing happened.`)
+      const refusal = await checkDefinition(pooled, { server, link, pinned, context })
+      if (refusal !== undefined) {
+        pooled.release('keep')
+        return failure(refusal)
+      }
       const request = { name: link.toolName, arguments: toObject(input), idempotencyKey: context.idempotencyKey }
       const { signal, progress: onProgress } = context
       const end = await pooled.connection.call(request, { signal, onProgress })
@@ -95,32 +189,38 @@ export function newMcpClient({ servers, box, fetch, ...times }: McpClientDeps): 
   }
 }
 
+type FailedListing = Extract<McpListing, { type: 'failed' }>
+
 type ResolvedEndpoint =
-  | { type: 'endpoint'; endpoint: McpEndpoint; hide(text: string): string }
-  | { type: 'no-sandbox' | 'sealed'; detail: string }
+  | { type: 'http'; endpoint: McpEndpoint; hide(text: string): string }
+  | { type: 'stdio'; server: StdioServer; secrets: McpSecrets; hide(text: string): string }
+  | { type: 'sealed'; detail: string }
+
+type UsableEndpoint = Exclude<ResolvedEndpoint, { type: 'sealed' }>
 
 function resolveEndpoint(
   server: McpServer,
   { secretsOf, fetch }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'>,
 ): ResolvedEndpoint {
   const { transport, name } = server
-  if (transport.type === 'stdio') return { type: 'no-sandbox', detail: NO_SANDBOX_FOR_SERVER }
   const secrets = secretsOf(server)
   if (!secrets) {
     const detail = `The credentials of the MCP server ${name} are encrypted with a key that this server does not have. Set them again. Nothing happened.`
     return { type: 'sealed', detail }
   }
+  if (transport.type === 'stdio')
+    return { type: 'stdio', server: { ...server, transport }, secrets, hide: newRedactor(secrets) }
   const { type, url } = transport
   const requestOptions = { headers: requestHeaders(transport, secrets), fetch: fetch[reachOfServer(server)] }
-  return { type: 'endpoint', endpoint: { type, url, ...requestOptions }, hide: newRedactor(secrets) }
+  return { type: 'http', endpoint: { type, url, ...requestOptions }, hide: newRedactor(secrets) }
 }
 
 const MIN_REDACTED_CHARACTERS = 6
 
 /** Redacts secrets that a server echoes. Short values are skipped: they could be ordinary words. */
-function newRedactor({ token, headers }: McpSecrets): (text: string) => string {
+function newRedactor({ token, headers, env }: McpSecrets): (text: string) => string {
   const bare = token?.replace(/^\S+\s+/, '')
-  const values = [token, bare, ...Object.values(headers ?? {})].filter(
+  const values = [token, bare, ...Object.values(headers ?? {}), ...Object.values(env ?? {})].filter(
     (value) => (value?.length ?? 0) >= MIN_REDACTED_CHARACTERS,
   )
   return (text) => values.reduce<string>((shown, value) => shown.replaceAll(value!, '…'), text)
@@ -128,26 +228,23 @@ function newRedactor({ token, headers }: McpSecrets): (text: string) => string {
 
 const keyPrefix = (id: McpServerId): string => `${id}/`
 
-type AcquireOptions = { signal: AbortSignal; fresh: boolean; connectMs: number }
-
 async function acquireConnection(
-  pool: McpConnectionPool,
-  target: Parameters<McpConnectionPool['acquire']>[0],
-  { signal, fresh, connectMs }: AcquireOptions,
+  acquire: (signal: AbortSignal) => Promise<PooledConnection>,
+  { signal, limitMs }: { signal: AbortSignal; limitMs: number },
 ): Promise<PooledConnection | { fault: string }> {
-  const late = AbortSignal.timeout(connectMs)
+  const late = AbortSignal.timeout(limitMs)
   try {
-    return await pool.acquire(target, { signal: AbortSignal.any([signal, late]), fresh })
+    return await acquire(AbortSignal.any([signal, late]))
   } catch (error) {
     if (signal.aborted) return { fault: 'the call was stopped while connecting.' }
-    return { fault: late.aborted ? `it did not answer within ${connectMs} ms.` : `${errorDetail(error)}.` }
+    return { fault: late.aborted ? `it did not answer within ${limitMs} ms.` : `${errorDetail(error)}.` }
   }
 }
 
 function toFailedListing(
   error: unknown,
   { isLate, listMs, hide }: { isLate: boolean; listMs: number; hide(text: string): string },
-): McpListing {
+): FailedListing {
   if (isLate) return { type: 'failed', kind: 'timeout', detail: `The MCP server did not answer within ${listMs} ms.` }
   const { status, type, detail: text } = classifyCallError(error)
   const detail = hide(text)

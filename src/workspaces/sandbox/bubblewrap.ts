@@ -10,6 +10,7 @@ export const SANDBOX_PATHS = {
   supervisor: '/holdfast/supervisor',
   egress: '/holdfast/egress',
   packages: '/holdfast/packages',
+  programs: '/programs',
   memoryUse: '/holdfast/memory-use',
   memoryFull: '/holdfast/memory-full',
 } as const
@@ -26,6 +27,8 @@ type BwrapOptions = {
   egress?: string
   /** The folder with the Python packages of tools. */
   packages?: string
+  /** The folder with the programs that the operator installed for MCP servers. */
+  programs?: string
   /** Files of the kernel about the memory of the sandbox. */
   memory?: { use: string; full: string }
   /** Folders inside that would show files of the server. */
@@ -159,6 +162,7 @@ export function bwrapArguments(options: BwrapOptions): string[] {
     SANDBOX_PATHS.supervisor,
     ...(options.egress ? ['--ro-bind', options.egress, SANDBOX_PATHS.egress] : []),
     ...(options.packages ? ['--ro-bind', options.packages, SANDBOX_PATHS.packages] : []),
+    ...(options.programs ? ['--ro-bind', options.programs, SANDBOX_PATHS.programs] : []),
     ...(options.memory ? bindMemoryFiles(options.memory) : []),
     ...options.covered.flatMap((path) => coverFolder(path)),
     '--bind',

@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import type { McpSecrets } from '../../../core/mcp-server.ts'
+import type { McpSecrets, McpToolDefinition } from '../../../core/mcp-server.ts'
 import type { ShownMcpServer } from '../../../service/tools/mcp-servers.ts'
 import { dateSchema } from '../../wire-date.ts'
+import { storedObject } from './stored-json.ts'
 
 const contactSchema = z.lazy(() =>
   z.object({
     state: z
-      .enum(['reached', 'failed', 'not_asked', 'waits_for_sandbox'])
+      .enum(['reached', 'failed', 'not_asked'])
       .describe('Result of the last attempt to read the tools of the server.'),
     checked_at: dateSchema.nullable().describe('When the server was last called.'),
     detail: z.string().nullable().describe('What went wrong, or what to do next.'),
@@ -29,6 +30,7 @@ const stdioServerSchema = z.lazy(() =>
       connection,
       command: z.string().describe('Command that starts the server.'),
       args: z.array(z.string()).describe('Arguments of the command.'),
+      egress: z.array(z.string()).describe('Domains that the program may reach.'),
       env: masked.describe('Environment variables; values show their last characters only.'),
     })
     .meta({ id: 'StdioMcpServer', description: 'An MCP server that is a local program (stdio).' }),
@@ -65,6 +67,7 @@ export function wireMcpServer({ id, name, transport, shownSecrets, contact }: Sh
       connection: wireContact(contact),
       command: transport.command,
       args: transport.args,
+      egress: transport.egress ?? [],
       env: shownSecrets.env ?? null,
     }
   return {
@@ -91,18 +94,14 @@ function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contac
     case 'failed':
       return { state: 'failed', checked_at: new Date(contact.at).toISOString(), detail: contact.detail }
     case 'not-asked':
+    case 'waits-for-sandbox':
       return {
         state: 'not_asked',
         checked_at: null,
-        detail: 'The server has changed since its tools were read. Refresh it.',
+        detail: 'The tools of the server have not been read since it was changed. Refresh it.',
       }
-    case 'waits-for-sandbox':
-      return { state: 'waits_for_sandbox', checked_at: null, detail: NO_SANDBOX_YET }
   }
 }
-
-export const NO_SANDBOX_YET =
-  'Holdfast stores stdio MCP servers but cannot start them yet: they need a sandbox. Use a server with a URL.'
 
 const toolNames = z.lazy(() => z.array(z.string()))
 
@@ -111,7 +110,27 @@ export const refreshedSchema = z.lazy(() =>
     .object({
       added: toolNames.describe('Names of tools that are new.'),
       updated: toolNames.describe('Names of tools that have changed.'),
+      waiting_for_approval: toolNames.describe(
+        'Names of tools whose definition has changed. They do not run until the change is approved.',
+      ),
       deleted: toolNames.describe('Names of tools that the server no longer has.'),
     })
     .meta({ id: 'RefreshedTools', description: 'What a refresh changed about the tools of an MCP server.' }),
 )
+
+/** A definition as people compare it. */
+export const definitionSchema = z.lazy(() =>
+  z.object({
+    name: z.string().describe('Name of the tool at its server.'),
+    description: z.string(),
+    parameters: storedObject.describe('JSON Schema of the arguments.'),
+    effects: z.enum(['none', 'idempotent', 'verifiable', 'once']).describe('What a second execution would do.'),
+  }),
+)
+
+export const wireDefinition = ({ name, description, inputSchema, effects }: McpToolDefinition) => ({
+  name,
+  description,
+  parameters: inputSchema,
+  effects,
+})
