@@ -186,7 +186,7 @@ test('a long history with compaction, missing results and oversized blocks is im
   const [id] = await bring(client, { agents: [agent], blocks, groups: [{}], skills: [{}, {}], mcp_servers: [] })
   const kept = (await client.agents.retrieve(id!, everything)) as WireValue
   assert.equal(kept.blocks[0].value.length, 30)
-  assert.deepEqual(kept.metadata.not_imported, ['groups: 1', 'skills: 2', 'agent_type'])
+  assert.deepEqual(kept.metadata.not_imported, ['groups: 1', 'skills: 2'])
   assert.equal(kept.message_ids.length, 6)
   const newest = (await client.agents.messages.list(id!, { limit: 6 })).getPaginatedItems() as WireValue[]
   assert.deepEqual(typesIn(newest), [
