@@ -15,6 +15,7 @@ import { startEngine } from './engine/engine.ts'
 import type { EngineDeps } from './engine/engine-deps.ts'
 import { newHistoryCache } from './engine/history-cache.ts'
 import { newShares } from './engine/shares.ts'
+import { IMPORT_LIMITS, newImportSources } from './http/import-sources.ts'
 import type { UnknownWorkspacesPolicy } from './jobs/remove-orphaned-workspaces.ts'
 import { startJobs } from './jobs/start-jobs.ts'
 import { newChangeFeed } from './live/change-feed.ts'
@@ -219,6 +220,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     embeddings,
     outbound: newOutbound({ keepBody: true }),
     workspaces,
+    importSources: newImportSources(() => context, newOutbound(IMPORT_LIMITS)),
     backups: backupsOf(() => context, { home, settings, workspacesFolder: folder }),
     callbacks: newExpectedCallbacks(),
     defaults: {

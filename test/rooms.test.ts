@@ -96,6 +96,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     conversations: ['database', 'rows', 'memory'],
     runs: ['database', 'rows', 'conversations', 'memory', 'credentials'],
     agents: ['database', 'rows', 'conversations', 'memory', 'tools'],
+    imports: ['database', 'rows', 'conversations', 'memory', 'tools', 'agents'],
   },
 }
 

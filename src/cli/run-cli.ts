@@ -14,6 +14,7 @@ import { addKeys, addPeople } from './tree/access.ts'
 import { addAgents } from './tree/agents.ts'
 import { addBackups } from './tree/backup.ts'
 import { addConversations } from './tree/conversations.ts'
+import { addImports } from './tree/imports.ts'
 import { addMemory } from './tree/memory.ts'
 import { addAuth, addModels, addProviders } from './tree/providers.ts'
 import { addMcp, addTools } from './tree/tools.ts'
@@ -136,6 +137,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
   addKeys(program, deps)
   addPeople(program, deps)
   addBackups(program, deps)
+  addImports(program, deps)
 
   program
     .command('doctor')

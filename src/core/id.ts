@@ -10,6 +10,7 @@ export type BlockId = `block-${string}`
 export type ToolId = `tool-${string}`
 export type PassageId = `passage-${string}`
 export type McpServerId = `mcp_server-${string}`
+export type ImportId = `import-${string}`
 
 /** The organization that exists in every home; its administrators are operators. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
@@ -30,6 +31,7 @@ export type IdPrefix =
   | 'user'
   | 'key'
   | 'mcp_server'
+  | 'import'
 
 /** Parses an id from outside. */
 export function parseId<P extends IdPrefix>(prefix: P, text: string): `${P}-${string}` | undefined {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
@@ -21,7 +22,8 @@ export function readBodies(server: FastifyInstance, { limits, uploads }: { limit
   // Fastify closes the connection of a body that it does not read. The client, still sending, would see a broken
   // connection instead of the answer; Node.js discards the rest for a while.
   server.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (!raw.complete) {
+    // A request of this process has no real socket, and its body is there.
+    if (!raw.complete && raw.socket instanceof Socket) {
       reply.removeHeader('connection')
       const tooLong = setTimeout(() => raw.complete || raw.socket.destroy(), LINGER_MS).unref()
       raw.socket.once('close', () => clearTimeout(tooLong))

@@ -1,5 +1,6 @@
 import { startCallbackSender } from './callback-sender.ts'
 import { startChangePruner } from './change-pruner.ts'
+import { startImporter } from './importer.ts'
 import type { JobDeps, RunningJob } from './job.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startSessionExpirer } from './session-expirer.ts'
@@ -17,6 +18,7 @@ const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'stream pruner': startStreamPruner,
   'session expirer': startSessionExpirer,
   'change pruner': startChangePruner,
+  importer: startImporter,
 }
 
 export function startJobs(parts: JobDeps): RunningJob {

@@ -10,8 +10,12 @@ export type PassageStore = {
   /** Best match first. Without an agent, searches all agents of the organization. */
   search(organizationId: OrganizationId, agentId: AgentId | undefined, query: PassageQuery): Promise<Passage[]>
   delete(organizationId: OrganizationId, agentId: AgentId, id: PassageId): Promise<boolean>
+  /** The stored vectors of these passages, one small whole number for each dimension. */
+  vectorsOf(ids: readonly PassageId[]): Promise<Map<PassageId, PassageVector>>
   vectors: PassageVectors
 }
+
+export type PassageVector = { model: string; values: number[] }
 
 export type PassageVectors = VectorStore & {
   /**

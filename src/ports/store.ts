@@ -14,6 +14,7 @@ import type { CallbackRequest, CallbackStore } from './callback-store.ts'
 import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
 import type { IdStore } from './id-store.ts'
+import type { ImportStore } from './import-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
 import type { MessageSearchStore } from './message-search-store.ts'
@@ -57,6 +58,7 @@ export type Store = {
   /** A short random name of this database. */
   homeId(): Promise<string>
   ids: IdStore
+  imports: ImportStore
   /**
    * Calls the listener when another process may have written: a wake-up signal without data. Returns the unsubscribe
    * function.

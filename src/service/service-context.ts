@@ -10,6 +10,7 @@ import type { ChangeFeed } from '../ports/change-feed.ts'
 import type { CommitListeners } from '../ports/commit-listeners.ts'
 import type { CredentialAdmin } from '../ports/credential-admin.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
+import type { ImportSources } from '../ports/import-source.ts'
 import type { ProviderDirectory } from '../ports/provider-directory.ts'
 import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
@@ -51,6 +52,7 @@ export type ServiceContext = {
   outbound: Outbound
   workspaces: Workspaces
   backups: Backups
+  importSources: ImportSources
   callbacks: ExpectedCallbacks
   defaults: RunDefaults
   organizationId: OrganizationId

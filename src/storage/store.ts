@@ -15,6 +15,7 @@ import { modelNoteStore } from './credentials/model-notes.ts'
 import type { Database } from './database/database.ts'
 import { homeId } from './home-id.ts'
 import { idStore } from './ids.ts'
+import { importStore } from './imports/imports.ts'
 import { blockStore } from './memory/blocks.ts'
 import { passageStore } from './memory/passages.ts'
 import { toolWriteStore } from './memory/tool-writes.ts'
@@ -76,6 +77,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     changes: changeStore(database),
     homeId: () => homeId(database),
     ids: idStore(database),
+    imports: importStore(database, clock),
     onForeignWrite,
     close,
   }

@@ -66,6 +66,9 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
   },
   workspaces: noWorkspaces,
   backups: noBackups,
+  importSources: () => {
+    throw new Error('this test has no source of imports')
+  },
   callbacks: newExpectedCallbacks(),
   organizationId: COMMAND_LINE.organizationId,
   caller: COMMAND_LINE,

@@ -55,6 +55,7 @@ const EFFECTIVE: Record<string, string> = {
   'tools/contract.test.ts': 'source_code tool_exec_environment_variables',
   'tools/egress.test.ts': 'egress',
   'tools/lifecycle.ts': 'effects pip_requirements npm_requirements',
+  'imports/import-route.test.ts': 'url key agents rate dry_run',
   'http/memory.test.ts': 'read_only default_requires_approval created_at tag_match_mode',
   'http/mcp-servers.test.ts': 'args return_char_limit tool_types server_name organization_id',
   'http/resource-fuzz.test.ts': 'source_type args_json_schema',

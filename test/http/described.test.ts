@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type OutputUnit, Validator } from '@cfworker/json-schema'
 import { defined } from '../../src/core/defined.ts'
+import { type ImportRecord, newProgress } from '../../src/core/import.ts'
 import type { DescribedOperation, JsonSchema, OpenApi } from '../../src/http/openapi.ts'
 import { isFullRun } from '../harness/case-count.ts'
 import { queueModel, says } from '../harness/queue-model.ts'
@@ -67,13 +68,31 @@ test('every route accepts the values that /openapi.json allows, refuses all othe
 
 /** A server with one resource of each kind, so that requests reach their handlers. */
 async function servedApi(context: TestContext) {
-  const { client, fetch: json } = await serveFixture(context, {
+  const {
+    client,
+    fetch: json,
+    fixture,
+  } = await serveFixture(context, {
     providers: () => ({ test: queueModel([says('Hello.')]), scripted: queueModel([says('Hello.')]) }),
   })
   const agent = await client.agents.create({ model: 'test/model', memory_blocks: [{ label: 'human', value: 'x' }] })
   const conversation = await client.conversations.create({ agent_id: agent.id })
   const answer = await client.agents.messages.create(agent.id, { input: 'hi' })
   const tool = await client.tools.create({ source_code: 'def mine(a: int):\n    pass' })
+  const { organizationId, deps } = fixture.context
+  const imported: ImportRecord = {
+    id: `import-${crypto.randomUUID()}`,
+    organizationId,
+    origin: { type: 'server', url: 'http://127.0.0.1:9' },
+    options: {},
+    state: 'running',
+    progress: newProgress('Waiting'),
+    passes: 1,
+    createdAt: 0,
+    startedAt: 0,
+    updatedAt: 0,
+  }
+  await deps.store.imports.open(imported, undefined)
   const server = await client.mcpServers.create({
     server_name: 'search',
     config: { mcp_server_type: 'streamable_http', server_url: 'http://127.0.0.1:9/mcp' } as never,
@@ -89,6 +108,7 @@ async function servedApi(context: TestContext) {
     message_id: answer.messages[0]!.id,
     step_id: (answer.messages[0] as { step_id: string }).step_id,
     mcp_server_id: server.id!,
+    import_id: imported.id,
     memory_id: `passage-${crypto.randomUUID()}`,
   }
   const document = (await json('GET', '/openapi.json')).body as OpenApi

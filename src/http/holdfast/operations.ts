@@ -6,6 +6,7 @@ import { cacheOperations } from './cache.ts'
 import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
 import { consoleOperations } from './console.ts'
+import { importOperations } from './imports.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
 import { modelNoteOperations } from './model-notes.ts'
@@ -34,5 +35,6 @@ export const HOLDFAST: Surface = {
     ...cacheOperations,
     ...modelNoteOperations,
     ...workspaceOperations,
+    ...importOperations,
   ],
 }

@@ -247,7 +247,7 @@ const toShownServer = (server: McpServer, mcp: Mcp): ShownMcpServer => ({
 
 const isEmpty = (secrets: McpSecrets): boolean => Object.values(secrets).every((value) => value === undefined)
 
-function refuseAddress(transport: McpTransport, context: ServiceContext): void {
+export function refuseAddress(transport: McpTransport, context: ServiceContext): void {
   if (transport.type === 'stdio') {
     if (isOperatorServer(context)) return
     throw new Problem('invalid', 'Only operators can register stdio MCP servers.')

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
+import { markAgentDeleted } from '../database/imported-targets.ts'
 import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, type Statement, statement } from '../database/statement.ts'
 import { removeOwnBlocksOfAgent } from '../memory/own-blocks.ts'
@@ -14,6 +15,7 @@ export async function deleteAgent(
   // Waits for appends in progress, so that none of their rows is left behind.
   await db.all(lockRuns, { agent: id })
   await removeOwnBlocksOfAgent(db, id)
+  await markAgentDeleted(db, id)
   for (const removal of REMOVALS) await db.run(removal, { agent: id })
   return true
 }

@@ -98,6 +98,8 @@ async function insertAgent(db: Executor, { agent, conversationId, contents }: Ne
   if (contents.prompt !== undefined) await keepPrompt(db, { organizationId, id: conversationId }, contents.prompt)
 }
 
+export const insertAgentRow = (db: Executor, agent: Agent) => db.run(insert, agentRowOf(agent))
+
 /** Imported messages belong to no run. */
 const beforeAnyRun = ({ organizationId, id }: Agent, conversationId: ConversationId): ChangedRun => ({
   number: 0,

@@ -54,6 +54,17 @@ export async function insertMessages(db: Executor, run: ChangedRun, messages: re
   for (const message of messages) await db.run(insertBefore, { ...messageRowOf(run, message), before: before-- })
 }
 
+/** Reserves positions at the end of a conversation and returns the first one. */
+export async function takeFreePositions(
+  db: Executor,
+  { id, count, at }: { id: ConversationId; count: number; at: number },
+): Promise<number> {
+  const taken = await db.run(takePositions, { id, count, at })
+  const row = taken === 1 ? await db.get(nextPosition, { id }) : undefined
+  if (!row) throw new Error(`conversation ${id} does not exist`)
+  return row.next_position - count
+}
+
 /** Inserts at a position that the caller knows to be free. */
 export async function placeMessage(
   db: Executor,
@@ -71,6 +82,10 @@ const takePositions = statement<{ id: ConversationId; count: number; at: number 
     .updateTable('conversations')
     .set({ next_position: sql`next_position + ${p('count')}`, last_message_at: p('at') })
     .where('id', '=', p('id')),
+)
+
+const nextPosition = statement<{ id: ConversationId }>()((db, p) =>
+  db.selectFrom('conversations').select('next_position').where('id', '=', p('id')),
 )
 
 const insertAt = insertInto('messages', [...NEW_MESSAGE_COLUMNS, 'position'])

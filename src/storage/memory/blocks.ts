@@ -3,6 +3,7 @@ import type { Block } from '../../core/block.ts'
 import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
 import type { BlockStore } from '../../ports/block-store.ts'
 import type { Database } from '../database/database.ts'
+import { markTargetDeleted } from '../database/imported-targets.ts'
 import {
   type Bounds,
   hasTags,
@@ -102,6 +103,7 @@ export function blockStore({ read, write }: Database): BlockStore {
 
 export async function removeBlock(db: Executor, id: BlockId): Promise<void> {
   await invalidatePromptsOfBlock(db, id)
+  await markTargetDeleted(db, id)
   await db.run(detachEverywhere, { id })
   await db.run(remove, { id })
 }

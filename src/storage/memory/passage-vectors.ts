@@ -1,13 +1,13 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AgentId, OrganizationId } from '../../core/id.ts'
+import type { AgentId, OrganizationId, PassageId } from '../../core/id.ts'
 import type { Passage, PassageQuery } from '../../core/passage.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { PassageVectors } from '../../ports/passage-store.ts'
+import type { PassageVector, PassageVectors } from '../../ports/passage-store.ts'
 import { EMBEDDED_CHARACTERS, type NewVector } from '../../ports/vector-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { type PassageRange, type PassageScope, passageAt, passagesInRange, rangeOf } from './passages-in-range.ts'
-import { findNearest, saveVectors, toVectorColumns, VECTOR_PAGE } from './vectors.ts'
+import { decodeVector, findNearest, saveVectors, toVectorColumns, VECTOR_PAGE } from './vectors.ts'
 
 export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 'soon'>): PassageVectors {
   const yieldToOthers = () => new Promise<void>(soon)
@@ -26,8 +26,28 @@ export function passageVectors({ read, write }: Database, { soon }: Pick<Clock, 
   }
 }
 
-const keepVector = (db: Executor, { number, model, result }: NewVector) =>
+export const keepVector = (db: Executor, { number, model, result }: NewVector) =>
   db.run(keep, { number, model, ...toVectorColumns(result) })
+
+export async function vectorsOfPassages(
+  db: Executor,
+  ids: readonly PassageId[],
+): Promise<Map<PassageId, PassageVector>> {
+  const found = new Map<PassageId, PassageVector>()
+  for (const id of ids) {
+    const row = await db.get(vectorOf, { id })
+    if (row?.vector) found.set(id, { model: row.model, values: [...decodeVector(row.vector)] })
+  }
+  return found
+}
+
+const vectorOf = statement<{ id: PassageId }>()((db, p) =>
+  db
+    .selectFrom('passage_vectors')
+    .innerJoin('passages', 'passages.number', 'passage_vectors.passage_number')
+    .select(['passage_vectors.model', 'passage_vectors.vector'])
+    .where('passages.id', '=', p('id')),
+)
 
 type NearestPassagesQuery = PassageQuery & {
   organizationId: OrganizationId

@@ -5,11 +5,12 @@ import { fuseRankings, isUnspaced, searchTerms } from '../../core/search-terms.t
 import type { Clock } from '../../ports/clock.ts'
 import type { PassageStore } from '../../ports/passage-store.ts'
 import type { Database } from '../database/database.ts'
+import { markTargetDeleted } from '../database/imported-targets.ts'
 import { type Bounds, inBounds, isBlank, likePattern, readPage } from '../database/list-page.ts'
 import { insertInto } from '../database/row-statements.ts'
 import { type Executor, listParameters, listValues, type Slots, statement } from '../database/statement.ts'
 import { PASSAGE } from '../rows/passage-row.ts'
-import { passageVectors } from './passage-vectors.ts'
+import { passageVectors, vectorsOfPassages } from './passage-vectors.ts'
 import { type PassageRange, type PassageScope, passagesInRange, rangeOf } from './passages-in-range.ts'
 import { invalidatePrompts } from './stale-prompts.ts'
 
@@ -62,12 +63,15 @@ export function passageStore(database: Database, clock: Pick<Clock, 'soon'>): Pa
           .map(({ item }) => item)
       }),
 
+    vectorsOf: (ids) => read((db) => vectorsOfPassages(db, ids)),
+
     delete: (organizationId, agentId, id) =>
       write({
         key: agentId,
         async work(db) {
           const key = { organization: organizationId, agent: agentId, id }
           await db.run(removeVector, key)
+          await markTargetDeleted(db, id)
           return (await db.run(remove, key)) > 0
         },
       }),

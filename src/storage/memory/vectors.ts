@@ -57,7 +57,7 @@ function encodeVector(vector: readonly number[]): string {
   return Buffer.from(Int8Array.from(vector, (value) => Math.round(value * scale)).buffer).toString('base64')
 }
 
-function decodeVector(text: string): Int8Array {
+export function decodeVector(text: string): Int8Array {
   const bytes = Buffer.from(text, 'base64')
   return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }

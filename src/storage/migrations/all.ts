@@ -8,6 +8,7 @@ import { shares } from './007-shares.ts'
 import { homeIdentity } from './008-home-id.ts'
 import { auditChain } from './009-audit-chain.ts'
 import { toolsScope } from './010-tools-scope.ts'
+import { imports } from './011-imports.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -31,6 +32,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     homeIdentity,
     auditChain,
     toolsScope,
+    imports,
   ],
   chunks: [firstOfChunks],
 }

@@ -16,6 +16,7 @@ import type { AgentRow } from './agent-row.ts'
 import type { BlockRow } from './block-row.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import type { CooldownRow, CredentialRow } from './credential-row.ts'
+import type { ImportObjectRow, ImportRow } from './import-row.ts'
 import type { McpServerRow } from './mcp-server-row.ts'
 import type { ModelNoteRow } from './model-note-row.ts'
 import type { ApiKeyRow, AuditRow, OrganizationRow, UserRow } from './people-rows.ts'
@@ -53,6 +54,8 @@ export type Tables = SearchTables & {
   api_keys: Numbered & ApiKeyRow
   audit_log: Numbered & AuditRow
   audit_heads: { organization_id: OrganizationId; sequence: number; hash: string }
+  imports: ImportsTable
+  import_objects: { import_number: number } & ImportObjectRow
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
   changes: ChangesTable
@@ -181,6 +184,17 @@ type WorkersTable = { id: WorkerId; expires_at: number }
 type CredentialsTable = Numbered & CredentialRow & { refreshing_until: number | null }
 
 type ModelNotesTable = ModelNoteRow & { organization_id: OrganizationId }
+
+type ImportsTable = Numbered &
+  ImportRow & {
+    /** The origin as one text. */
+    source: string
+    sealed_key: string | null
+    /** The worker that carries it out, while that is alive. */
+    runner: WorkerId | null
+    /** Grows with each claim and stop, and rejects the writes of earlier ones. */
+    fence: number
+  }
 
 /** The label is repeated here so that a unique index rejects a duplicate on the same agent. */
 type AgentBlocksTable = { agent_id: AgentId; block_id: BlockId; label: string; position: number }

@@ -3,6 +3,7 @@ import type { McpServer } from '../../core/mcp-server.ts'
 import { retagged, type ToolPlan } from '../../core/mcp-tools.ts'
 import type { McpServerStore, PlanTools } from '../../ports/mcp-store.ts'
 import type { Database } from '../database/database.ts'
+import { markTargetDeleted } from '../database/imported-targets.ts'
 import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { sealedSecrets } from '../database/sealed-secrets.ts'
 import { type Executor, statement } from '../database/statement.ts'
@@ -60,6 +61,7 @@ export function mcpServerStore(database: Database): McpServerStore {
         async work(db) {
           if (!(await db.get(byId.locked, { organization: organizationId, id }))) return false
           for (const tool of await toolsOfServer(db, organizationId, id)) await removeTool(db, tool)
+          await markTargetDeleted(db, id)
           return (await db.run(remove, { id })) > 0
         },
       }),
@@ -93,6 +95,8 @@ async function applyToolPlan(db: Executor, { organizationId, id }: McpServer, pl
   for (const tool of decided.add) await insertTool(db, tool)
   return decided
 }
+
+export const insertMcpServer = (db: Executor, server: McpServer) => db.run(insert, MCP_SERVER.rowOf(server))
 
 const insert = insertInto('mcp_servers', MCP_SERVER.columns)
 

@@ -3,6 +3,7 @@ import type { McpServerId, OrganizationId, ToolId } from '../../core/id.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { StoredToolStore } from '../../ports/tool-store.ts'
 import type { Database } from '../database/database.ts'
+import { markTargetDeleted } from '../database/imported-targets.ts'
 import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { listText } from '../rows/row-mapping.ts'
@@ -83,6 +84,7 @@ export async function upsertTool(db: Executor, tool: StoredTool): Promise<void> 
 /** Also detaches it from agents. */
 export async function removeTool(db: Executor, { organizationId, id, name }: StoredTool): Promise<void> {
   await renameOnAgents(db, { organizationId, from: name })
+  await markTargetDeleted(db, id)
   await db.run(remove, { id })
 }
 

@@ -183,7 +183,7 @@ const blockValues = (agent: FileAgent, blocks: readonly { value: string }[]): st
   [...blocks, ...(agent.memory_blocks ?? [])].map(({ value }) => value)
 
 /** A limit that the system prompt alone exceeds is not imported: no message could ever be sent. */
-function withRoomForPrompt(settings: AgentSettings, promptLength: number) {
+export function withRoomForPrompt(settings: AgentSettings, promptLength: number) {
   const limit = windowLimitOf({ settings })
   if (limit === undefined || hasRoomForPrompt(limit, promptLength)) return { kept: settings, dropped: [] }
   const { context_window_limit: _, ...wire } = settings.wire ?? {}

@@ -113,14 +113,29 @@ function toBody(message: FileMessage): MessageBody {
 
 type FilePart = { type: string; [field: string]: unknown }
 
-const partsIn = ({ content }: FileMessage): FilePart[] => {
+const partsIn = ({ content }: Pick<FileMessage, 'content'>): FilePart[] => {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return (content ?? []) as FilePart[]
 }
 
 const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value.replaceAll('\0', '') : '')
 
-const inputParts = (message: FileMessage): InputPart[] =>
+/** The content of an input, as the API and agent files have it: text, or a list of parts. */
+export const importedInput = (content: unknown): InputPart[] => {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  return Array.isArray(parts) ? inputParts({ role: 'user', content: parts.filter(isPart) }) : []
+}
+
+/** The same of a result, which may be any JSON. */
+export const importedParts = (content: unknown): InputPart[] =>
+  typeof content === 'string' || Array.isArray(content)
+    ? importedInput(content)
+    : importedInput(content === null || content === undefined ? '' : JSON.stringify(content))
+
+const isPart = (part: unknown): part is FilePart =>
+  part !== null && typeof part === 'object' && typeof (part as FilePart).type === 'string'
+
+const inputParts = (message: Pick<FileMessage, 'role' | 'content'>): InputPart[] =>
   partsIn(message).flatMap((part): InputPart[] => {
     if (part.type === 'image') return imageOf(part)
     const text = textOrEmpty(part.text)
@@ -186,7 +201,7 @@ function outcomesOf(message: FileMessage): ToolOutcome[] {
 }
 
 /** The original server wrapped results and summaries in JSON with a time; this returns the message in it. */
-function unpackMessage(text: string): string {
+export function unpackMessage(text: string): string {
   if (!text.startsWith('{')) return text
   try {
     const { message } = JSON.parse(text) as { message?: unknown }
