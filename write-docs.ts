@@ -49,7 +49,7 @@ function rowsOf(named: NamedSection, hasKeys: boolean): string[][] {
     setting.unit ? `${setting.kind.expected}, in ${setting.unit}` : setting.kind.expected,
     defaultOf(setting),
   ])
-  return path.at(-1) === '<name>' ? [[...key(), '', description, 'a mapping', ''], ...rows] : rows
+  return path.at(-1)?.startsWith('<') ? [[...key(), '', description, 'a mapping', ''], ...rows] : rows
 }
 
 function isOnlyInEnvironment([first]: readonly string[]): boolean {

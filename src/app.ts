@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readLastBackup } from './backup/last-backup.ts'
+import { composeGateway } from './compose-gateway.ts'
 import { type Configuration, homeOf, readConfiguration, type Settings } from './config/configuration.ts'
 import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
@@ -82,6 +83,8 @@ type AppOptions = {
   tools?: Tool[]
   /** Whether a watchdog ends this process when its event loop stands still. */
   isWatched?: boolean
+  /** Whether this process connects the configured accounts to their chat platforms: a server does. */
+  hasGateway?: boolean
   /** The real clock unless a test sets another. */
   clock?: Clock
   /** Lets a test intercept the calls of the engine to its store. */
@@ -242,6 +245,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const jobs =
     engine &&
     startJobs({ context, unknownWorkspaces: unknownWorkspacesPolicy(folder, { home, settings }), callbackBody })
+  const accounts = options.hasGateway ? configuration.gateway : {}
+  const gateway = await composeGateway(accounts, { context, set, credentials: pool })
   return {
     context,
     settings,
@@ -251,6 +256,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     },
     close: () =>
       closeInOrder([
+        // First: what it hands over is still carried out.
+        () => gateway?.stop(),
         () => jobs?.stop(),
         () => engine?.stop(),
         workspaces.close,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homeOf, openApp, restoreBackup } from './app.ts'
-import type { InProcess, Serve, Simulate } from './cli/cli-context.ts'
+import type { InProcess, Serve, Simulate, SimulateChat } from './cli/cli-context.ts'
 import { runCli } from './cli/run-cli.ts'
 
 // Nothing that this program writes is for other users.
@@ -11,6 +11,9 @@ const { version } = JSON.parse(manifest) as { version: string }
 
 const simulate: Simulate = async (options) => (await import('./simulator/serve-script.ts')).serveScript(options)
 
+const simulateChat: SimulateChat = async (options) =>
+  (await import('./simulator/telegram/serve-telegram.ts')).serveTelegram(options)
+
 const serve: Serve = async (options) => (await import('./http/serve-home.ts')).serveHome(options)
 
 const inProcess: InProcess = async (options) => (await import('./http/in-process.ts')).inProcessServer(options)
@@ -19,6 +22,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openApp,
   homeOf,
   simulate,
+  simulateChat,
   serve,
   inProcess,
   restore: restoreBackup,

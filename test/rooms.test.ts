@@ -44,6 +44,7 @@ const DOORS: Record<string, Doors> = {
   simulator: { rooms: ['core'], packages: ['node:', 'zod'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   jobs: { rooms: ['core', 'ports', 'service'], packages: [] },
+  gateway: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'grammy'] },
   http: {
     rooms: ['core', 'ports', 'service', 'disk'],
     packages: ['node:', 'fastify', 'zod', 'prom-client'],
@@ -67,11 +68,13 @@ const DOORS: Record<string, Doors> = {
       'config',
       'service',
       'jobs',
+      'compose-gateway.ts',
       // The wire format of webhooks.
       'http',
     ],
     packages: ['node:'],
   },
+  'compose-gateway.ts': { rooms: ['core', 'ports', 'gateway', 'providers', 'service'], packages: [] },
   embedding: { rooms: ['core', 'ports', 'service'], packages: [] },
   'embedded.ts': { rooms: ['app.ts', 'core', 'ports', 'embedding', 'tools', 'http'], packages: ['node:'] },
   'ai-sdk.ts': { rooms: ['ports', 'providers'], packages: [] },
@@ -97,11 +100,14 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     runs: ['database', 'rows', 'conversations', 'memory', 'credentials'],
     agents: ['database', 'rows', 'conversations', 'memory', 'tools'],
     imports: ['database', 'rows', 'conversations', 'memory', 'tools', 'agents'],
+    gateway: ['database', 'rows'],
   },
+  // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
+  gateway: { telegram: [] },
 }
 
 /** Clock and randomness are ports: the simulator must be able to run these rooms on a virtual clock. */
-const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs']
+const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs', 'gateway']
 const CLOCK_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b|\brandomUUID\b|\bperformance\.now\b/
 

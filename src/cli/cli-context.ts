@@ -14,7 +14,12 @@ export type OpenedApp = {
 }
 
 /** The composition root as the CLI sees it. */
-type OpenApp = (options: { environment: Environment; role: Role; isWatched?: boolean }) => Promise<OpenedApp>
+type OpenApp = (options: {
+  environment: Environment
+  role: Role
+  isWatched?: boolean
+  hasGateway?: boolean
+}) => Promise<OpenedApp>
 
 /** A request to the simulator, with the fields that the CLI prints. */
 export type SimulatedRequest = {
@@ -41,6 +46,18 @@ export type Simulate = (options: {
   | { type: 'refused'; because: 'script' | 'keys' | 'port'; reasons: string[] }
 >
 
+/** The simulated chat platform as the CLI sees it: a person who writes to a bot. */
+export type SimulateChat = (options: {
+  port: number
+  onMessage(message: SimulatedChatMessage): void
+}) => Promise<
+  | { type: 'serving'; url: string; say(text: string): void; close(): Promise<void> }
+  | { type: 'refused'; because: 'port'; reasons: string[] }
+>
+
+/** A message of a bot, as it is now: placeholders and progress are edited. */
+export type SimulatedChatMessage = { id: number; text: string; buttons: readonly string[] }
+
 /** The server as the CLI sees it. */
 export type ServerHandle = {
   url: string
@@ -64,6 +81,7 @@ export type CliContext = {
   openApp: OpenApp
   homeOf(environment: Environment): string
   simulate: Simulate
+  simulateChat: SimulateChat
   serve: Serve
   inProcess: InProcess
   restore: Restore

@@ -14,6 +14,7 @@ import { addKeys, addPeople } from './tree/access.ts'
 import { addAgents } from './tree/agents.ts'
 import { addBackups } from './tree/backup.ts'
 import { addConversations } from './tree/conversations.ts'
+import { addGateway } from './tree/gateway.ts'
 import { addImports } from './tree/imports.ts'
 import { addMemory } from './tree/memory.ts'
 import { addAuth, addModels, addProviders } from './tree/providers.ts'
@@ -138,6 +139,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
   addPeople(program, deps)
   addBackups(program, deps)
   addImports(program, deps)
+  addGateway(program, deps)
 
   program
     .command('doctor')
@@ -155,7 +157,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
     .example('demo --fast')
     .action(async (flags) => ends(await (await import('./commands/demo.ts')).demo(flags, cli)))
 
-  program
+  const simulate = program
     .command('simulate')
     .description('Simulate model providers on this machine, with scripted answers and faults.')
     .example('simulate --port 8284')
@@ -168,6 +170,16 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
     .option('--verbose', 'Also print the body of each request.')
     .addHelpText('after', SIMULATE_HELP)
     .action(async (flags) => ends(await (await import('./commands/simulate.ts')).simulate(flags, cli)))
+  simulate
+    .command('telegram')
+    .description('Simulate Telegram on this machine: a page, and this terminal, in which to write to a bot.')
+    .example('simulate telegram --port 8285')
+    .option('--port <number>', 'Loopback port to listen on. 0 picks a free port.', '8285')
+    .action(async (flags) => {
+      // The parser gives an option that both commands have to the first one.
+      const port = simulate.getOptionValueSource('port') === 'cli' ? simulate.opts().port : flags.port
+      ends(await (await import('./commands/simulate-telegram.ts')).simulateTelegram({ ...flags, port }, cli))
+    })
 
   program
     .command('completion')

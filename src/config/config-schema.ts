@@ -6,11 +6,20 @@ import { mustBe } from './setting-kinds.ts'
 type SchemaNotes = { title?: string; description?: string; default?: unknown }
 const notes = z.registry<SchemaNotes>()
 
-const { general, provider, oauth, server, limits, workspaces, web } = SECTIONS
+const { general, provider, oauth, server, limits, workspaces, web, gateway, chat } = SECTIONS
 
 const PROVIDER_SCHEMA = mapping(provider, {
   ...shapeOf(provider.section),
   oauth: z.exactOptional(mapping(oauth, shapeOf(oauth.section))),
+})
+
+const CHATS_SCHEMA = z.record(z.string().check(z.regex(/^(-?[0-9]{1,20}|\*)$/)), mapping(chat, shapeOf(chat.section)), {
+  error: mustBe('a mapping from numeric chat ids to settings'),
+})
+
+const ACCOUNT_SCHEMA = mapping(gateway, {
+  ...shapeOf(gateway.section),
+  groups: z.exactOptional(CHATS_SCHEMA),
 })
 
 /** The whole config.yaml. */
@@ -21,6 +30,7 @@ export const CONFIG_SCHEMA = mapping(general, {
   limits: z.exactOptional(mapping(limits, shapeOf(limits.section))),
   workspaces: z.exactOptional(mapping(workspaces, shapeOf(workspaces.section))),
   web: z.exactOptional(mapping(web, shapeOf(web.section))),
+  gateway: z.exactOptional(z.record(z.string(), ACCOUNT_SCHEMA, { error: mustBe('a mapping') })),
 })
 
 /** The values in config.yaml. */

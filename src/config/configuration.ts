@@ -3,12 +3,14 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { defined } from '../core/defined.ts'
 import type { Durability } from '../core/durability.ts'
+import type { AccountSettings } from '../core/gateway/settings.ts'
 import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
 import type { Assignment } from './check-variables.ts'
 import type { ConfigFile, ProviderSettings } from './config-schema.ts'
+import { gatewayAccounts } from './gateway-settings.ts'
 import { homePath } from './home.ts'
 import { type SectionInput, type SectionValues, withDefaults } from './setting.ts'
 import { GENERAL, LIMITS, PROCESS, SERVER, WEB, WORKSPACES } from './settings.ts'
@@ -24,6 +26,8 @@ export type Configuration = {
   limits: Limits
   workspaces: WorkspaceSettings
   web: SectionValues<typeof WEB>
+  /** Chat platforms, by the name of the account. */
+  gateway: Record<string, AccountSettings>
 }
 
 /** The settings of this process. */
@@ -73,7 +77,7 @@ export async function readConfiguration(environment: Environment): Promise<Confi
   ]
   const faults = [...fileFaults, ...variableFaults]
   if (faults.length > 0) throw new Problem('invalid', [unusable.join(' '), ...faults].join('\n  '), { faults })
-  return configurationOf(home, assignments.reduce(assign, config))
+  return configurationOf(home, assignments.reduce(assign, config), environment)
 }
 
 export const homeOf = (environment: Environment): string => homePath(environment.HOLDFAST_HOME?.trim())
@@ -101,7 +105,8 @@ function assign<T extends object>(values: T, { path: [key, ...rest], value }: As
 
 function configurationOf(
   home: string,
-  { process, providers, server, limits, workspaces, web, ...general }: ConfiguredValues,
+  { process, providers, server, limits, workspaces, web, gateway, ...general }: ConfiguredValues,
+  environment: Environment,
 ): Configuration {
   return {
     settings: settingsOf(home, withDefaults(PROCESS, process ?? {})),
@@ -111,6 +116,7 @@ function configurationOf(
     limits: limitsOf(withDefaults(LIMITS, limits ?? {})),
     workspaces: workspacesOf(home, withDefaults(WORKSPACES, workspaces ?? {})),
     web: withDefaults(WEB, web ?? {}),
+    gateway: gatewayAccounts({ accounts: gateway ?? {}, toolsets: general.toolsets ?? {}, environment }),
   }
 }
 

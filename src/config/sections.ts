@@ -1,3 +1,4 @@
+import { GATEWAY, GATEWAY_CHAT } from './gateway-settings.ts'
 import type { Section } from './setting.ts'
 import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WEB, WORKSPACES } from './settings.ts'
 
@@ -61,5 +62,18 @@ export const SECTIONS = {
     description: 'How agents search and read the web',
     path: ['web'],
     variablePrefix: 'HOLDFAST_WEB_',
+  },
+  gateway: {
+    section: GATEWAY,
+    description: 'One bot on a chat platform; you choose the name',
+    path: ['gateway', '<name>'],
+    variablePrefix: '',
+  },
+  chat: {
+    section: GATEWAY_CHAT,
+    description:
+      'One group, by its id; `"*"` is every group without its own settings. A private chat may have settings too',
+    path: ['gateway', '<name>', 'groups', '<name>'],
+    variablePrefix: '',
   },
 } satisfies Record<string, NamedSection>

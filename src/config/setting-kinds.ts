@@ -139,6 +139,19 @@ export const headerText: SettingKind<string> = {
   schema: (z) => z.string({ error: 'must be text in quotes' }),
 }
 
+/** A setting that belongs to one of several entries, so that no variable could name it. */
+export function inFileOnly<Value>({ expected, schema }: SettingKind<Value>): SettingKind<Value> {
+  return { expected, schema }
+}
+
+const ID_TEXT = 'a numeric id; a name can be taken over by another person'
+
+/** An id of a person or a chat. YAML reads it as a number. */
+export const platformId: SettingKind<string | number> = {
+  expected: ID_TEXT,
+  schema: (z) => z.union([z.int(), z.string().check(z.regex(/^(-?[0-9]{1,20}|\*)$/))], { error: mustBe(ID_TEXT) }),
+}
+
 /** The error message of a schema: names the expected and the actual value. */
 export function mustBe(expected: string) {
   return ({ input }: { input?: unknown }): string => `must be ${expected}, not ${describeValue(input)}`

@@ -8,6 +8,7 @@ import { DIALECTS } from '../core/message.ts'
 import { SEARCH_ENGINE_NAMES } from '../core/search-engine.ts'
 import { DEFAULT_MODEL } from '../core/target.ts'
 import { CONTAINMENTS } from '../ports/workspaces.ts'
+import { TOOLSETS } from './gateway-settings.ts'
 import { setting } from './setting.ts'
 import {
   absolutePath,
@@ -28,10 +29,8 @@ import {
   wholeNumber,
 } from './setting-kinds.ts'
 
-/*
- * All settings. The types, the validation, the JSON Schema, the names of the environment variables and the tables of
- * docs/configuration.md are derived from these records; `npm run docs` writes the tables.
- */
+/* All settings. The types, the validation, the JSON Schema, the names of the environment variables and the tables
+ * of docs/configuration.md are derived from these records; `npm run docs` writes the tables. */
 
 /** Environment only. The command line reads these before the rest of the configuration, or without it. */
 export const COMMAND_LINE = {
@@ -134,6 +133,7 @@ export const GENERAL = {
       'that sent the messages of the turn',
     default: 'any-key',
   }),
+  toolsets: TOOLSETS,
   embedding: setting(modelHandle, {
     description: 'The embedding model of agents that do not name one',
     defaultText: 'none: search by words only',

@@ -66,7 +66,7 @@ export const parseKeyPrefix = (shown: string): string | undefined => WHOLE_KEY.e
 export const KEY_PATTERN = new RegExp(`${PREFIX}-[0-9a-f]{64}`, 'g')
 
 /** The home's own key, and the command line of the home. */
-export type BuiltInActor = 'home' | 'command-line'
+export type BuiltInActor = 'home' | 'command-line' | 'gateway'
 
 /** Who did something, as the log of a run records it. */
 export type Principal = { actor: KeyId | BuiltInActor; userId?: UserId }

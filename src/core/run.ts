@@ -98,6 +98,8 @@ export type RunSettings = {
   addendum?: string
   /** Tools whose success ends the turn. */
   exitTools?: string[]
+  /** Of the agent's tools, those that this run may use; absent: all. */
+  onlyTools?: string[]
   /** When each tool may be called; absent without rules. */
   toolRules?: ToolRule[]
   /** What the agent, the conversation and the request ask of each answer; absent if nothing. */

@@ -75,7 +75,7 @@ function openStream({ run, deps, stop, retry }: TurnScope): Promise<RunStream | 
 type TurnTools = { registry: ToolRegistry; allowed: string[]; specs: ToolSpec[] }
 
 async function loadTurnTools(
-  { settings: { clientTools = [] } }: Turn,
+  { settings: { clientTools = [], onlyTools } }: Turn,
   agent: Agent | undefined,
   { run, deps, retry }: TurnScope,
 ): Promise<TurnTools> {
@@ -86,7 +86,8 @@ async function loadTurnTools(
     stored: (names) => retry(() => deps.store.tools.named(run.organizationId, names)),
   })
   const registry = withClientTools(own, clientTools)
-  const allowed = [...new Set([...clientTools.map(({ name }) => name), ...(agent?.tools ?? [])])]
+  const usable = (agent?.tools ?? []).filter((name) => onlyTools?.includes(name) ?? true)
+  const allowed = [...new Set([...clientTools.map(({ name }) => name), ...usable])]
   const specs = allowed.flatMap((name) => {
     const tool = registry.find(name)
     return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { listAccounts, type ShownAccount } from '../service/gateway/accounts.ts'
 import { countRunningTurns, countRuns } from '../service/runs/runs.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 
@@ -17,6 +18,7 @@ export function newMetrics(context: ServiceContext): Metrics {
   const registry = new Registry()
   const stopListening = registerTurnMetrics(context, registry)
   const countRunsNow = registerRunMetrics(context, registry)
+  const readGatewayNow = registerGatewayMetrics(context, registry)
   const delay = measureEventLoop(registry)
   const requests = new Counter({
     name: 'holdfast_http_requests_total',
@@ -58,6 +60,7 @@ export function newMetrics(context: ServiceContext): Metrics {
     answered: (route, status) => answersOf(route, status).inc(),
     async page() {
       await countRunsNow()
+      await readGatewayNow()
       return { type: registry.contentType, text: await registry.metrics() }
     },
     close() {
@@ -126,6 +129,44 @@ function registerTurnMetrics({ commits }: ServiceContext, registry: Registry): (
       tokens.inc({ of: 'completion' }, event.usage.completionTokens)
     },
   })
+}
+
+const GATEWAY_GAUGES: Record<string, { help: string; read(account: ShownAccount, now: number): number }> = {
+  up: { help: 'Whether the account receives', read: ({ state }) => (state === 'up' ? 1 : 0) },
+  poll_age_seconds: {
+    help: 'Time since the platform last answered; stored every 10 s',
+    read: ({ lastSuccessAt, updatedAt }, now) => secondsSince(lastSuccessAt ?? updatedAt, now),
+  },
+  inbound_pending: { help: 'Updates that are not handled yet', read: ({ pendingInbound }) => pendingInbound },
+  inbound_oldest_seconds: {
+    help: 'Age of the oldest of them',
+    read: ({ oldestInboundAt }, now) => secondsSince(oldestInboundAt, now),
+  },
+  outbox_open: { help: 'Messages that are not sent yet', read: ({ openOutbound }) => openOutbound },
+  outbox_oldest_seconds: {
+    help: 'Age of the oldest of them',
+    read: ({ oldestOutboundAt }, now) => secondsSince(oldestOutboundAt, now),
+  },
+  outbox_unknown: { help: 'Messages that may not have arrived', read: ({ unknownOutbound }) => unknownOutbound },
+}
+
+const secondsSince = (at: number | undefined, now: number): number =>
+  at === undefined ? 0 : Math.max(0, (now - at) / 1_000)
+
+/** The accounts are read once for all gauges of a scrape. */
+function registerGatewayMetrics(context: ServiceContext, registry: Registry): () => Promise<void> {
+  const gauges = Object.entries(GATEWAY_GAUGES).map(([name, { help, read }]) => ({
+    read,
+    gauge: new Gauge({ name: `holdfast_gateway_${name}`, help, labelNames: ['account'], registers: [registry] }),
+  }))
+  return async () => {
+    const accounts = await listAccounts(context)
+    const now = context.deps.clock.now()
+    for (const { gauge, read } of gauges) {
+      gauge.reset()
+      for (const account of accounts) gauge.set({ account: account.name }, read(account, now))
+    }
+  }
 }
 
 /** Size, hits, misses and evictions of the conversation cache. */

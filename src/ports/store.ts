@@ -13,6 +13,7 @@ import type { BlockStore } from './block-store.ts'
 import type { CallbackRequest, CallbackStore } from './callback-store.ts'
 import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
+import type { GatewayStore } from './gateway-store.ts'
 import type { IdStore } from './id-store.ts'
 import type { ImportStore } from './import-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
@@ -59,6 +60,7 @@ export type Store = {
   homeId(): Promise<string>
   ids: IdStore
   imports: ImportStore
+  gateway: GatewayStore
   /**
    * Calls the listener when another process may have written: a wake-up signal without data. Returns the unsubscribe
    * function.

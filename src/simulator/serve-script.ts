@@ -30,14 +30,20 @@ export async function serveScript({ port, source, keys, onEnded }: ServeScriptOp
     const { url, close } = await startSimulator({ port, script: read.script, keys: known, onEnded })
     return { type: 'serving', url, rules: read.script.length, close }
   } catch (fault) {
-    const reason = PORT_FAULTS[(fault as NodeJS.ErrnoException).code ?? '']
+    const reason = portFault(fault, port)
     if (reason === undefined) throw fault
-    return { type: 'refused', because: 'port', reasons: [`Port ${port} ${reason}. Choose another with --port.`] }
+    return { type: 'refused', because: 'port', reasons: [reason] }
   }
 }
 
 // The key itself is not repeated: it may be a real one.
 const wrongState = (state: string): string => `--key: the state must be ${KEY_WORDS}, not "${state}"`
+
+/** Why this port cannot be listened on, in a sentence; undefined for any other fault. */
+export function portFault(fault: unknown, port: number): string | undefined {
+  const reason = PORT_FAULTS[(fault as NodeJS.ErrnoException).code ?? '']
+  return reason && `Port ${port} ${reason}. Choose another with --port.`
+}
 
 const PORT_FAULTS: Record<string, string> = {
   EADDRINUSE: 'is already in use',

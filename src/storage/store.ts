@@ -13,6 +13,7 @@ import { cooldownStore } from './credentials/cooldowns.ts'
 import { credentialStore } from './credentials/credentials.ts'
 import { modelNoteStore } from './credentials/model-notes.ts'
 import type { Database } from './database/database.ts'
+import { gatewayStore } from './gateway/gateway.ts'
 import { homeId } from './home-id.ts'
 import { idStore } from './ids.ts'
 import { importStore } from './imports/imports.ts'
@@ -78,6 +79,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     homeId: () => homeId(database),
     ids: idStore(database),
     imports: importStore(database, clock),
+    gateway: gatewayStore(database, clock),
     onForeignWrite,
     close,
   }

@@ -16,6 +16,15 @@ import { AGENT_COLUMNS } from '../../src/storage/rows/agent-row.ts'
 import { BLOCK } from '../../src/storage/rows/block-row.ts'
 import { CONVERSATION_COLUMNS } from '../../src/storage/rows/conversation-row.ts'
 import { COOLDOWN, CREDENTIAL_COLUMNS } from '../../src/storage/rows/credential-row.ts'
+import {
+  GATEWAY_ACCOUNT,
+  GATEWAY_DELIVERY,
+  GATEWAY_INBOUND,
+  GATEWAY_OUTBOUND,
+  GATEWAY_PAIRING,
+  GATEWAY_SESSION,
+  GATEWAY_TOKEN,
+} from '../../src/storage/rows/gateway-rows.ts'
 import { MCP_SERVER } from '../../src/storage/rows/mcp-server-row.ts'
 import { MODEL_NOTE_COLUMNS } from '../../src/storage/rows/model-note-row.ts'
 import { PASSAGE } from '../../src/storage/rows/passage-row.ts'
@@ -67,6 +76,13 @@ const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> 
   users: { mapped: USER.columns },
   api_keys: { mapped: API_KEY.columns, besides: ['digest'] },
   audit_log: { mapped: AUDIT_ENTRY.columns },
+  gateway_accounts: { mapped: GATEWAY_ACCOUNT.columns },
+  gateway_inbound: { mapped: GATEWAY_INBOUND.columns },
+  gateway_outbound: { mapped: GATEWAY_OUTBOUND.columns },
+  gateway_sessions: { mapped: GATEWAY_SESSION.columns },
+  gateway_deliveries: { mapped: GATEWAY_DELIVERY.columns },
+  gateway_pairings: { mapped: GATEWAY_PAIRING.columns },
+  gateway_tokens: { mapped: GATEWAY_TOKEN.columns },
 }
 
 for (const [table, { mapped, besides = [] }] of Object.entries(MAPPED))

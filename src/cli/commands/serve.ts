@@ -15,7 +15,7 @@ export async function serve(flags: ServeFlags, cli: CliContext): Promise<number>
   await requireUnserved(cli)
   const watched: Pick<CliContext, 'openApp' | 'environment'> = {
     environment: cli.environment,
-    openApp: ({ environment, role }) => cli.openApp({ environment, role, isWatched: true }),
+    openApp: ({ environment, role }) => cli.openApp({ environment, role, isWatched: true, hasGateway: true }),
   }
   return withApp(watched, 'owner', async (app) => {
     const { environment, out, notes } = cli

@@ -6,6 +6,7 @@ import { cacheOperations } from './cache.ts'
 import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
 import { consoleOperations } from './console.ts'
+import { gatewayOperations } from './gateway.ts'
 import { importOperations } from './imports.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
@@ -36,5 +37,6 @@ export const HOLDFAST: Surface = {
     ...modelNoteOperations,
     ...workspaceOperations,
     ...importOperations,
+    ...gatewayOperations,
   ],
 }

@@ -56,6 +56,7 @@ const timeText = (at: number): string => new Date(at).toISOString()
 const NAMES: Partial<Record<Principal['actor'], string>> = {
   home: "the home's own key",
   'command-line': 'the command line',
+  gateway: 'a chat',
 }
 
 const byText = (by: Principal | undefined): string =>

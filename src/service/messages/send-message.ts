@@ -35,6 +35,8 @@ export type SendOptions = {
   /** Text after the system prompt, for this run only. */
   addendum?: string
   clientTools?: ClientTool[]
+  /** Of the agent's tools, those that this run may use. */
+  onlyTools?: string[]
   /** Turns reasoning on or off, or sets its effort, for this run only. */
   reasoning?: 'on' | 'off' | Effort
   metadata?: Json
@@ -216,6 +218,7 @@ function newEntries(
     ...defined({
       patienceMs: patienceOf(request.background ?? false),
       clientTools: clientTools && clientTools.length > 0 ? clientTools : undefined,
+      onlyTools: request.onlyTools,
       system,
       addendum,
       exitTools: exitTools.length > 0 ? exitTools : undefined,

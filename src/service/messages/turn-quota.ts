@@ -32,7 +32,7 @@ export async function withTurnQuota<Sent extends { type: string; runId: RunId }>
 
 /** The key of the caller. The home's own key and the command line belong to the operator and have no quota. */
 export const keyOf = ({ actor }: Caller): KeyId | undefined =>
-  actor === 'home' || actor === 'command-line' ? undefined : actor
+  actor === 'home' || actor === 'command-line' || actor === 'gateway' ? undefined : actor
 
 /** How many runs may wait for the organization and for the key of the caller; the store counts them. */
 export async function queueQuotaOf({

@@ -7,6 +7,7 @@ import { oneTerminal } from '../../core/invariants/streams.ts'
 import { isOver, phaseOf, type Run } from '../../core/run.ts'
 import { QUARANTINE_FROM } from '../../engine/dispatcher.ts'
 import type { ServiceContext } from '../service-context.ts'
+import { checkAllGateway } from './check-gateway.ts'
 
 export type StoreReport = {
   runs: number
@@ -52,6 +53,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
   }
   for await (const record of context.snapshot.auditChains()) report.violations.push(...checkAuditChain(record))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
+  report.violations.push(...(await checkAllGateway(context, workers)))
   await checkUnfinished(
     { unheld, unended: await findUnendedStreams(context) },
     { report, context, hasEngine: workers.size > 0 },

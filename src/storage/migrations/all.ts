@@ -9,6 +9,7 @@ import { homeIdentity } from './008-home-id.ts'
 import { auditChain } from './009-audit-chain.ts'
 import { toolsScope } from './010-tools-scope.ts'
 import { imports } from './011-imports.ts'
+import { gateway } from './012-gateway.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -33,6 +34,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     auditChain,
     toolsScope,
     imports,
+    gateway,
   ],
   chunks: [firstOfChunks],
 }

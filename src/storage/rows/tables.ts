@@ -16,6 +16,7 @@ import type { AgentRow } from './agent-row.ts'
 import type { BlockRow } from './block-row.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import type { CooldownRow, CredentialRow } from './credential-row.ts'
+import type { GatewayTables } from './gateway-rows.ts'
 import type { ImportObjectRow, ImportRow } from './import-row.ts'
 import type { McpServerRow } from './mcp-server-row.ts'
 import type { ModelNoteRow } from './model-note-row.ts'
@@ -25,8 +26,10 @@ import type { SearchTables } from './search-tables.ts'
 import type { StepRow } from './step-row.ts'
 import type { ToolRow } from './tool-row.ts'
 
+type FurtherTables = SearchTables & GatewayTables<Numbered>
+
 /** All tables. A table whose rows become objects has its columns in a `*-row.ts` file. */
-export type Tables = SearchTables & {
+export type Tables = FurtherTables & {
   agents: Numbered & AgentRow
   conversations: ConversationsTable
   runs: RunsTable

@@ -77,6 +77,15 @@ export const SERVER_STORY: readonly RecordedRequest[] = [
     '/v1/providers',
   ].flatMap((path) => [get(path), post(path, {}), patch(path, {}), remove(path), get(path, { key: 'reader' })]),
 
+  ...['accounts', 'sessions', 'inbound', 'outbound', 'pairings'].flatMap((noun) => [
+    get(`/v1/gateway/${noun}`),
+    get(`/v1/gateway/${noun}?limit=5`),
+    get(`/v1/gateway/${noun}`, { key: 'reader' }),
+  ]),
+  get('/v1/gateway/outbound?state=lost'),
+  post('/v1/gateway/pairings/approve', { code: 'NOSUCHCD' }),
+  remove('/v1/gateway/pairings/telegram/1001'),
+
   ...['/v1/agents', '/v1/passages/search'].flatMap((path) => [
     rawPost(path, '{"name":', 'application/json'),
     rawPost(path, '{"name":"x"', 'application/json; charset=utf-8'),

@@ -1,0 +1,156 @@
+import { defined } from '../core/defined.ts'
+import { PLATFORMS, type PlatformName } from '../core/gateway/account.ts'
+import { ROUTINGS } from '../core/gateway/session.ts'
+import { ACCESS_POLICIES, type AccountSettings, BUSY_MODES, type ChatSettings } from '../core/gateway/settings.ts'
+import { Problem } from '../core/problem.ts'
+import type { Environment } from '../ports/environment.ts'
+import { type SectionInput, setting, withDefaults } from './setting.ts'
+import {
+  anyText,
+  headerText,
+  httpUrl,
+  inFileOnly,
+  listOf,
+  mapOf,
+  modelHandle,
+  oneOf,
+  platformId,
+  trueOrFalse,
+} from './setting-kinds.ts'
+
+/** `toolsets` of config.yaml. */
+export const TOOLSETS = setting(mapOf(listOf(anyText)), {
+  description: 'Names for lists of tools; an account of the gateway can be limited to one',
+  defaultText: 'none',
+})
+
+const busyNote = 'What a message does while a turn runs: wait, join it, or stop it and come next'
+const routingNote =
+  'Which messages share a conversation: those of a chat or topic, of one person in it, or of all chats'
+const toolsNote = 'The toolset (`toolsets`) that limits the tools of the agent'
+
+/** `gateway.<name>` of config.yaml: one bot on one platform. */
+export const GATEWAY = {
+  platform: setting(inFileOnly(oneOf(PLATFORMS)), { description: 'The chat platform', default: 'telegram' }),
+  agent: setting(inFileOnly(anyText), {
+    description: 'The agent that answers, by name or id',
+    defaultText: 'the oldest agent, which is created if there is none',
+  }),
+  token: setting(inFileOnly(headerText), {
+    description: 'The token of the bot',
+    defaultText: '`TELEGRAM_BOT_TOKEN` of the environment',
+  }),
+  api_root: setting(inFileOnly(httpUrl), {
+    description: 'Where the API of the platform is',
+    defaultText: '`TELEGRAM_API_ROOT` of the environment, or that of the platform',
+  }),
+  access: setting(inFileOnly(oneOf(ACCESS_POLICIES)), {
+    description:
+      'Who may talk in private chats: people who were paired, those in `allow`, all people, or none. ' +
+      'People in `allow` may talk in each case but the last',
+    default: 'pairing',
+  }),
+  allow: setting(inFileOnly(listOf(platformId)), {
+    description: 'Ids of people who may talk; `"*"` allows all people',
+    default: [],
+    defaultText: 'none',
+  }),
+  approvers: setting(inFileOnly(listOf(platformId)), {
+    description: 'Ids of people who may approve and deny calls',
+    default: [],
+    defaultText: 'in private chats their person, in groups none',
+  }),
+  busy: setting(inFileOnly(oneOf(BUSY_MODES)), { description: busyNote, default: 'queue' }),
+  routing: setting(inFileOnly(oneOf(ROUTINGS)), { description: routingNote, default: 'per-chat' }),
+  tools: setting(inFileOnly(anyText), { description: toolsNote, defaultText: 'all tools of the agent' }),
+  transcription: setting(inFileOnly(modelHandle), {
+    description: 'The model that turns voice notes into text, at a provider with an OpenAI-shaped API',
+    defaultText: 'none: the agent is told that a voice note came',
+  }),
+  webhook_url: setting(inFileOnly(httpUrl), {
+    description: 'The public address at which the platform delivers updates, instead of polling',
+    defaultText: 'none: polling',
+  }),
+  webhook_listen: setting(inFileOnly(anyText), {
+    description: 'Where the server listens for them, in plain HTTP behind a TLS proxy',
+    defaultText: '`127.0.0.1:8443`',
+  }),
+  webhook_secret: setting(inFileOnly(headerText), {
+    description: 'What the platform sends along, so that others cannot; letters, digits, `_` and `-`',
+    defaultText: 'none; a webhook needs one',
+  }),
+}
+
+/** `gateway.<name>.groups.<id>` of config.yaml. */
+export const GATEWAY_CHAT = {
+  agent: setting(inFileOnly(anyText), { description: 'The agent of this chat', defaultText: 'that of the account' }),
+  mention: setting(inFileOnly(trueOrFalse), {
+    description: 'Whether only messages are heard that mention the bot or answer it',
+    default: true,
+  }),
+  allow: setting(inFileOnly(listOf(platformId)), {
+    description: 'Ids of people who may talk in this group; `"*"` allows all people',
+    defaultText: '`allow` of the account',
+  }),
+  busy: setting(inFileOnly(oneOf(BUSY_MODES)), { description: busyNote, defaultText: 'that of the account' }),
+  routing: setting(inFileOnly(oneOf(ROUTINGS)), { description: routingNote, defaultText: 'that of the account' }),
+  tools: setting(inFileOnly(anyText), { description: toolsNote, defaultText: 'that of the account' }),
+}
+
+type AccountInput = SectionInput<typeof GATEWAY> & { groups?: Record<string, SectionInput<typeof GATEWAY_CHAT>> }
+
+const TOKEN_VARIABLE: Record<PlatformName, { token: string; root: string }> = {
+  telegram: { token: 'TELEGRAM_BOT_TOKEN', root: 'TELEGRAM_API_ROOT' },
+}
+
+type Given = { accounts: Record<string, AccountInput>; toolsets: Record<string, string[]>; environment: Environment }
+
+/** The accounts of config.yaml. Without any, a token in the environment is an account with the name of its platform. */
+export function gatewayAccounts({ accounts, toolsets, environment }: Given): Record<string, AccountSettings> {
+  const implied = PLATFORMS.filter((platform) => environment[TOKEN_VARIABLE[platform].token]?.trim())
+  const named: Record<string, AccountInput> =
+    Object.keys(accounts).length > 0
+      ? accounts
+      : Object.fromEntries(implied.map((platform) => [platform, { platform }] as const))
+  return Object.fromEntries(
+    Object.entries(named).map(([name, input]) => [name, accountOf(name, input, { toolsets, environment })]),
+  )
+}
+
+function accountOf(
+  name: string,
+  { groups = {}, ...input }: AccountInput,
+  { toolsets, environment }: Pick<Given, 'toolsets' | 'environment'>,
+): AccountSettings {
+  const values = withDefaults(GATEWAY, input)
+  const variables = TOKEN_VARIABLE[values.platform]
+  const chats = Object.fromEntries(Object.entries(groups).map(([chat, given]) => [chat, chatOf(given)]))
+  for (const toolset of [values.tools, ...Object.values(chats).map(({ tools }) => tools)])
+    if (toolset !== undefined && !(toolset in toolsets))
+      throw new Problem('invalid', `config.yaml: gateway.${name} names the toolset "${toolset}". Add it to toolsets.`)
+  return {
+    platform: values.platform,
+    access: values.access,
+    allow: values.allow.map(String),
+    approvers: values.approvers.map(String),
+    groups: chats,
+    busy: values.busy,
+    routing: values.routing,
+    toolsets,
+    ...defined({
+      agent: values.agent,
+      token: values.token ?? (environment[variables.token]?.trim() || undefined),
+      apiRoot: values.api_root ?? (environment[variables.root]?.trim() || undefined),
+      tools: values.tools,
+      transcription: values.transcription,
+      webhookUrl: values.webhook_url,
+      webhookListen: values.webhook_listen,
+      webhookSecret: values.webhook_secret,
+    }),
+  }
+}
+
+const chatOf = ({ allow, ...given }: SectionInput<typeof GATEWAY_CHAT>): ChatSettings => ({
+  ...given,
+  ...defined({ allow: allow?.map(String) }),
+})

@@ -1,0 +1,113 @@
+import { chatSettingsOf } from '../core/gateway/access.ts'
+import type { InboundRow } from '../core/gateway/inbound.ts'
+import type { Attachment, Incoming } from '../core/gateway/incoming.ts'
+import type { InputPart } from '../core/message.ts'
+import type { NewInput } from '../service/messages/send-message.ts'
+import type { AccountDeps } from './account-deps.ts'
+
+type IncomingMessage = Extract<Incoming, { type: 'message' }>
+type StoredMessage = { row: InboundRow; message: IncomingMessage }
+
+/** Names and titles are data of strangers: one short line, quoted. */
+const MOST_NAME = 120
+
+/**
+ * The inputs of a run: one for each update, so that each has its otid. Text that the platform split is one input again.
+ * Who said it and where is in the message, and never in the system prompt, which stays the same for the provider's cache.
+ */
+export async function inputsOf(messages: readonly StoredMessage[], deps: AccountDeps): Promise<NewInput[]> {
+  const { row, message } = messages[0]!
+  const { account } = deps.scope.lease
+  const text = messages.map((each) => each.message.text).join('')
+  const media: InputPart[] = []
+  for (const each of messages)
+    for (const attachment of each.message.attachments) media.push(await partOf(attachment, deps))
+  const header = headerOf(message, deps)
+  const content: InputPart[] = [
+    ...(header === undefined ? [] : [{ type: 'text' as const, text: header }]),
+    ...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]),
+    ...media,
+  ]
+  return [{ role: 'user', content, otid: `${deps.scope.settings.platform}:${account}:${row.key}` }]
+}
+
+/** Where several people share a conversation, each message says who wrote it. */
+function headerOf({ chat, sender }: IncomingMessage, { scope }: AccountDeps): string | undefined {
+  const routing = chatSettingsOf(scope.settings, chat.id)?.routing ?? scope.settings.routing
+  if (chat.kind === 'private' && routing !== 'shared') return undefined
+  const from = { name: line(sender.name), id: sender.id }
+  const where = chat.kind === 'private' ? {} : { chat: line(chat.title ?? ''), chat_id: chat.id, thread: chat.thread }
+  return `[message from ${JSON.stringify({ ...from, ...where })}]\n`
+}
+
+const line = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, MOST_NAME).toWellFormed()
+
+/** Telegram bots can download so much; other platforms allow less than this, too. */
+const MOST_BYTES = 20 * 1024 * 1024
+const DOWNLOAD_TRIES = 3
+
+async function partOf(attachment: Attachment, deps: AccountDeps): Promise<InputPart> {
+  const name = line(attachment.name ?? attachment.kind)
+  if ((attachment.bytes ?? 0) > MOST_BYTES)
+    return note(`[media unavailable: ${name} has ${megabytes(attachment.bytes!)}, and bots can read up to 20 MB]`)
+  const downloaded = await download(attachment, deps)
+  if ('fault' in downloaded) return note(`[media unavailable: ${name}: ${downloaded.fault}]`)
+  const { bytes } = downloaded
+  switch (attachment.kind) {
+    case 'image':
+      return {
+        type: 'image',
+        source: { mediaType: attachment.mediaType ?? 'image/jpeg', data: Buffer.from(bytes).toString('base64') },
+      }
+    case 'voice':
+      return note(await transcript(attachment, bytes, deps))
+    case 'file':
+      return note(fileText(attachment, { name, bytes }))
+  }
+}
+
+async function download(attachment: Attachment, deps: AccountDeps): Promise<{ bytes: Uint8Array } | { fault: string }> {
+  const { platform, signal, context } = deps
+  for (let tries = 1; ; tries++) {
+    const outcome = await platform.download(attachment, signal)
+    if (outcome.type === 'done') return { bytes: outcome.bytes }
+    const { kind, detail } = outcome.failure
+    const mayPass = kind === 'unreachable' || kind === 'unknown' || kind === 'rate-limited'
+    if (!mayPass || tries >= DOWNLOAD_TRIES || signal.aborted) return { fault: detail }
+    await context.deps.clock.sleep(outcome.failure.retryAfterMs ?? 500 * tries, signal)
+  }
+}
+
+async function transcript(attachment: Attachment, bytes: Uint8Array, deps: AccountDeps): Promise<string> {
+  const seconds = attachment.seconds === undefined ? '' : ` of ${attachment.seconds} s`
+  if (!deps.transcribe) return `[voice note${seconds}: no transcription is configured, so its words are not known]`
+  const voice = { bytes, mediaType: attachment.mediaType ?? 'audio/ogg', name: attachment.name ?? 'voice.ogg' }
+  const result = await deps.transcribe(voice, deps.signal)
+  return 'text' in result
+    ? `[voice note${seconds}] ${result.text}`
+    : `[media unavailable: voice note${seconds}: ${result.fault}]`
+}
+
+/** A text file that is longer is shown in part. */
+const MOST_FILE_TEXT = 50_000
+
+function fileText({ mediaType }: Attachment, { name, bytes }: { name: string; bytes: Uint8Array }): string {
+  const text = textOf(bytes)
+  if (text === undefined)
+    return `[file ${JSON.stringify(name)}, ${mediaType ?? 'unknown type'}, ${megabytes(bytes.length)}: it is not text, so it cannot be shown here]`
+  const shown = text.length > MOST_FILE_TEXT ? `${text.slice(0, MOST_FILE_TEXT).toWellFormed()}\n[… cut]` : text
+  return `[file ${JSON.stringify(name)}]\n${shown}\n[end of file]`
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`
+
+const note = (text: string): InputPart => ({ type: 'text', text })

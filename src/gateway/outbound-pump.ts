@@ -1,0 +1,185 @@
+import { defined } from '../core/defined.ts'
+import type { OutboundRow } from '../core/gateway/outbound.ts'
+import { newRateBudget } from '../core/gateway/rate-budget.ts'
+import { afterFailure, afterSuccess, type Call, type CallFailure, nextCall } from '../core/gateway/send-plan.ts'
+import type { ChatAddress } from '../core/gateway/session.ts'
+import type { CallOutcome } from '../ports/platform.ts'
+import { LostAccount } from '../service/gateway/gateway-scope.ts'
+import { beginSend, endSend, moveChat, openMessages, recoverSending, tellUnknown } from '../service/gateway/outbox.ts'
+import type { AccountDeps } from './account-deps.ts'
+
+/** Sends stored messages: those of a chat in their order, and each call committed before it is made. */
+export type OutboundPump = {
+  wake(): void
+  /** Lossy work in a chat, only if no message waits there and the rates allow it: an interim edit, a sign of typing. */
+  spare(address: ChatAddress, work: () => Promise<CallOutcome>): Promise<boolean>
+  stop(): Promise<void>
+}
+
+const ROUND = 300
+const RETRY_MS = 1_000
+
+export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailure): void }): OutboundPump {
+  const { scope, platform, context, signal, callSignal, fail } = deps
+  const { capabilities } = platform
+  const { clock } = context.deps
+  const budget = newRateBudget(capabilities.pace)
+  const busyChats = new Map<string, Promise<void>>()
+  const waitingChats = new Set<string>()
+  let isRecovered = false
+  let round: Promise<void> | undefined
+  let isWoken = false
+
+  function wake(): void {
+    isWoken = true
+    if (round || signal.aborted) return
+    round = runRounds().finally(() => {
+      round = undefined
+      if (isWoken) wake()
+    })
+  }
+
+  async function runRounds(): Promise<void> {
+    while (isWoken && !signal.aborted) {
+      isWoken = false
+      try {
+        if (!isRecovered) await recoverSending(scope, capabilities, context)
+        isRecovered = true
+        await startRound()
+      } catch (fault) {
+        fail(fault, 'reading the messages to send')
+        wakeIn(RETRY_MS)
+      }
+    }
+  }
+
+  /** The first open message of each chat: the others wait for it. */
+  async function startRound(): Promise<void> {
+    const rows = await openMessages(scope, ROUND, context)
+    const first = new Map<string, OutboundRow>()
+    for (const row of rows) if (!first.has(row.chatId)) first.set(row.chatId, row)
+    waitingChats.clear()
+    for (const [chatId, row] of first) {
+      waitingChats.add(chatId)
+      const waitMs = row.dueAt - clock.now()
+      if (busyChats.has(chatId)) continue
+      if (waitMs > 0) wakeIn(Math.min(waitMs, LONGEST_SLEEP_MS))
+      else start(chatId, row)
+    }
+  }
+
+  function start(chatId: string, row: OutboundRow): void {
+    const done = sendOne(row)
+      .catch((fault) => {
+        fail(fault, `sending ${row.key}`)
+        return clock.sleep(RETRY_MS, signal)
+      })
+      .finally(() => {
+        busyChats.delete(chatId)
+        wake()
+      })
+    busyChats.set(chatId, done)
+  }
+
+  async function sendOne(row: OutboundRow): Promise<void> {
+    for (;;) {
+      const waitMs = budget.take(row, clock.now())
+      if (waitMs === 0) break
+      await clock.sleep(Math.min(waitMs, LONGEST_SLEEP_MS), signal)
+      if (signal.aborted) return
+    }
+    const sending = await beginSend(row, scope, context)
+    if (!sending || signal.aborted) return settleUnsent(sending)
+    const call = nextCall(sending, capabilities)
+    const outcome = await makeCall(sending, call)
+    if (outcome.type === 'failed') return afterFailedCall(sending, call, outcome.failure)
+    const { messageId } = outcome
+    await settle(sending, afterSuccess(sending, { call, messageId, now: clock.now() }))
+    if (capabilities.sends === 'blind' && !capabilities.edits) await tellUnknown(sending, scope, context)
+  }
+
+  /** The account is lost or the server stops, and no call was made. */
+  async function settleUnsent(sending: OutboundRow | undefined): Promise<void> {
+    if (sending) await endSend(sending, { ...sending, state: 'pending' }, { scope, context })
+  }
+
+  async function makeCall(row: OutboundRow, call: Call): Promise<CallOutcome<{ messageId: string }>> {
+    const address = { chatId: row.chatId, isPrivate: row.isPrivate, ...defined({ thread: row.thread }) }
+    const replyTo = defined({ replyTo: row.replyTo })
+    const { text, buttons } = row.body
+    const content = { address, text, isPlain: row.isPlain, ...defined({ buttons }) }
+    switch (call) {
+      case 'place':
+        return platform.place({ address, ...replyTo }, callSignal)
+      case 'send':
+        if (row.failures > 0 && platform.find) {
+          const found = await platform.find(row.key, address, callSignal)
+          if (found.type === 'failed') return found
+          if (found.messageId !== undefined) return { type: 'done', messageId: found.messageId }
+        }
+        return platform.send({ ...content, key: row.key, ...replyTo }, callSignal)
+      case 'edit': {
+        const messageId = row.messageId!
+        const edited = await platform.edit({ ...content, messageId }, callSignal)
+        return edited.type === 'done' ? { type: 'done', messageId } : edited
+      }
+    }
+  }
+
+  async function afterFailedCall(row: OutboundRow, call: Call, failure: CallFailure): Promise<void> {
+    const now = clock.now()
+    if (failure.kind === 'rate-limited') budget.pause(row.chatId, now + (failure.retryAfterMs ?? RETRY_MS))
+    if (failure.kind === 'unauthorized') deps.refused(failure)
+    await settle(row, afterFailure(row, { call, failure, now }, capabilities))
+    if (failure.kind === 'moved' && failure.movedTo !== undefined)
+      await moveChat(row.chatId, failure.movedTo, { scope, context })
+  }
+
+  /** The outcome of a call is known only here until it is stored, so it is kept until that works or another process owns the account. */
+  async function settle(row: OutboundRow, progress: ReturnType<typeof afterSuccess>): Promise<void> {
+    for (;;) {
+      try {
+        return await endSend(row, progress, { scope, context })
+      } catch (fault) {
+        if (fault instanceof LostAccount || signal.aborted) throw fault
+        fail(fault, `storing that ${row.key} was sent`)
+        await clock.sleep(RETRY_MS, signal)
+      }
+    }
+  }
+
+  async function spare(address: ChatAddress, work: () => Promise<CallOutcome>): Promise<boolean> {
+    const { chatId } = address
+    if (signal.aborted || busyChats.has(chatId) || waitingChats.has(chatId)) return false
+    if (!budget.takeSpare(address, clock.now())) return false
+    const done = work()
+      .then((outcome) => {
+        if (outcome.type !== 'failed') return
+        const { kind, retryAfterMs } = outcome.failure
+        if (kind === 'rate-limited') budget.pause(chatId, clock.now() + (retryAfterMs ?? RETRY_MS))
+      })
+      .finally(() => {
+        busyChats.delete(chatId)
+        wake()
+      })
+    busyChats.set(chatId, done)
+    await done
+    return true
+  }
+
+  function wakeIn(ms: number): void {
+    void clock.sleep(ms, signal).then(wake)
+  }
+
+  return {
+    wake,
+    spare,
+    async stop() {
+      await round
+      await Promise.all(busyChats.values())
+    },
+  }
+}
+
+/** A clock may be set back: no wait is longer than this without looking again. */
+const LONGEST_SLEEP_MS = 30_000

@@ -1,0 +1,13 @@
+import type { PlatformName } from '../core/gateway/account.ts'
+import type { AccountSettings } from '../core/gateway/settings.ts'
+import type { BotIdentity, PlatformConnection } from '../ports/platform.ts'
+
+/** `known`: who the bot was when it last connected, to read updates that were stored then. */
+export type OpenPlatform = (settings: AccountSettings, known?: BotIdentity) => Promise<PlatformConnection>
+
+/** One line for each platform. Its library is loaded with the first account that is configured. */
+const OPEN: Record<PlatformName, OpenPlatform> = {
+  telegram: async (...given) => (await import('./telegram/telegram.ts')).openTelegram(...given),
+}
+
+export const openPlatform: OpenPlatform = (settings, known) => OPEN[settings.platform](settings, known)

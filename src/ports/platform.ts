@@ -1,0 +1,75 @@
+import type { Attachment, Incoming, RawUpdate } from '../core/gateway/incoming.ts'
+import type { Button } from '../core/gateway/outbound.ts'
+import type { CallFailure } from '../core/gateway/send-plan.ts'
+import type { ChatAddress } from '../core/gateway/session.ts'
+
+/** What a platform can do. The gateway decides by this, and never by the name of a platform. */
+export type Capabilities = {
+  /**
+   * How a new message can be sent. `idempotent`: repeating a call with the same key makes no second message. `readable`:
+   * whether a message arrived can be read from the chat. `blind`: neither.
+   */
+  sends: 'idempotent' | 'readable' | 'blind'
+  /** A known message can be given another content, and doing so twice is harmless. */
+  edits: boolean
+  /** The longest text of one message, in UTF-16 units. */
+  maxText: number
+  /** Whether people are notified of an edit. If not, an answer that took long is a message of its own. */
+  notifiesOfEdits: boolean
+  buttons: boolean
+  /** Least time between two calls to one chat, and how many may come at once. */
+  pace: { privateMs: number; groupMs: number; burst: number; groupBurst: number; perSecond: number }
+}
+
+export type BotIdentity = { id: string; name: string }
+
+export type OutgoingText = {
+  address: ChatAddress
+  /** Markdown, as models write it. */
+  text: string
+  isPlain: boolean
+  buttons?: Button[]
+}
+
+/** The outcome of a call. A failure is a value; the call itself is never repeated by the platform. */
+export type CallOutcome<T = object> = ({ type: 'done' } & T) | { type: 'failed'; failure: CallFailure }
+
+export type ReceiveOptions = {
+  /** Up to where updates are committed already. */
+  cursor: string | undefined
+  /** Resolves when the updates are on disk. Only then may they be acknowledged. */
+  commit(updates: readonly RawUpdate[], cursor: string | undefined): Promise<void>
+  /** The platform answered. */
+  alive(): void
+  signal: AbortSignal
+}
+
+/** One account of a platform: a bot and its token. */
+export type PlatformConnection = {
+  capabilities: Capabilities
+  /** Who the token belongs to. Also registers the menu of commands. */
+  identify(signal: AbortSignal): Promise<CallOutcome<{ identity: BotIdentity }>>
+  /** Receives until the signal aborts or the platform fails. */
+  receive(options: ReceiveOptions): Promise<CallFailure>
+  /** What a stored update says. Pure: the same update gives the same answer. */
+  read(raw: string): Incoming
+  /** A message of which the content follows by edit. */
+  place(
+    target: { address: ChatAddress; replyTo?: string },
+    signal: AbortSignal,
+  ): Promise<CallOutcome<{ messageId: string }>>
+  /** A whole message at once; `key` makes it idempotent or findable where the platform has that. */
+  send(
+    message: OutgoingText & { key: string; replyTo?: string },
+    signal: AbortSignal,
+  ): Promise<CallOutcome<{ messageId: string }>>
+  edit(message: OutgoingText & { messageId: string }, signal: AbortSignal): Promise<CallOutcome>
+  /** The message that was sent with this key, on a `readable` platform. */
+  find?(key: string, address: ChatAddress, signal: AbortSignal): Promise<CallOutcome<{ messageId?: string }>>
+  /** Answers the press of a button, which a person waits for. */
+  acknowledgePress(pressId: string, text: string, signal: AbortSignal): Promise<CallOutcome>
+  /** Shows that the bot is at work. Lossy. */
+  showTyping(address: ChatAddress, signal: AbortSignal): Promise<CallOutcome>
+  download(file: Attachment, signal: AbortSignal): Promise<CallOutcome<{ bytes: Uint8Array }>>
+  close(): Promise<void>
+}

@@ -1,0 +1,204 @@
+import { undecidedCalls } from '../../core/approval.ts'
+import { defined } from '../../core/defined.ts'
+import { closedPrompt, promptBody } from '../../core/gateway/approval-prompt.ts'
+import { type ApprovalToken, newToken } from '../../core/gateway/approval-token.ts'
+import type { NewOutbound, OutboundBody } from '../../core/gateway/outbound.ts'
+import { NO_ANSWER, outcomeText } from '../../core/gateway/outcome-text.ts'
+import type { ChatAddress, Delivery } from '../../core/gateway/session.ts'
+import { splitText } from '../../core/gateway/split-text.ts'
+import type { RunId } from '../../core/id.ts'
+import { isOver, isSettled, type Run } from '../../core/run.ts'
+import type { ToolCall } from '../../core/tool-call.ts'
+import { foldTurn } from '../../core/turn.ts'
+import type { GatewayChange } from '../../ports/gateway-store.ts'
+import type { ServiceContext } from '../service-context.ts'
+import { commitChanges, type GatewayScope } from './gateway-scope.ts'
+
+type DeliverOptions = {
+  scope: GatewayScope
+  maxText: number
+  /** Whether people notice an edit. If not, an answer that took long is a message of its own. */
+  notifiesOfEdits: boolean
+}
+
+/** After this time a person looks elsewhere, and an edit would not bring them back. */
+const LONG_TURN_MS = 60_000
+
+/** `running`: the run is not over. `waiting`: an approval was asked for. `ended`: nothing more is owed. */
+type DeliveryProgress = 'running' | 'waiting' | 'ended'
+
+/**
+ * Puts the outcome of a run into the messages of its chat: its answer, or the question for an approval. All messages and
+ * the end of the delivery are one commit, so that the outcome is said exactly once.
+ */
+export async function deliverOutcome(
+  delivery: Delivery,
+  options: DeliverOptions,
+  context: ServiceContext,
+): Promise<DeliveryProgress> {
+  const { deps, organizationId } = context
+  const { scope } = options
+  const run = await deps.store.runs.get(organizationId, delivery.runId)
+  if (!run) return endMissing(delivery, options, context)
+  if (delivery.state === 'waiting') return closeApproval(delivery, run, { scope }, context)
+  if (!isOver(run)) return 'running'
+  const turn = foldTurn((await deps.store.events.read(run.id, 0)).map(({ event }) => event))
+  // Answered in the meantime: the question is not asked any more, and what follows is said by the continuing run.
+  if (run.waiting) return askForApproval(delivery, { run, calls: undecidedCalls(turn) }, options, context)
+  const texts = await answerTexts(run, options, context)
+  const next = turn.continuedBy ? [openDelivery(delivery, turn.continuedBy, context)] : []
+  const messages = await messagesFor(delivery, texts, options, context)
+  await commitChanges(
+    [...messages, ...next, { type: 'save-delivery', delivery: { ...delivery, state: 'ended' } }],
+    scope,
+    context,
+  )
+  return 'ended'
+}
+
+/** A reserved run that was never opened: the message was read by the run it joined. */
+async function endMissing(
+  delivery: Delivery,
+  { scope }: DeliverOptions,
+  context: ServiceContext,
+): Promise<DeliveryProgress> {
+  const { store } = context.deps
+  const joined = delivery.after && (await store.runs.get(context.organizationId, delivery.after))
+  if (joined && !isOver(joined)) return 'running'
+  // Read again: the run it reserved begins in the commit that ends the one it joined.
+  if (joined && (await store.runs.get(context.organizationId, delivery.runId))) return 'running'
+  await commitChanges([{ type: 'save-delivery', delivery: { ...delivery, state: 'ended' } }], scope, context)
+  return 'ended'
+}
+
+async function answerTexts(run: Run, { maxText }: DeliverOptions, { deps }: ServiceContext): Promise<OutboundBody[]> {
+  const text = outcomeText(run, await deps.store.messages.ofRun(run.id))
+  return splitText(text === '' ? NO_ANSWER : text, maxText).map((part) => ({ text: part }))
+}
+
+async function askForApproval(
+  delivery: Delivery,
+  { run, calls }: { run: Run; calls: ToolCall[] },
+  options: DeliverOptions,
+  context: ServiceContext,
+): Promise<DeliveryProgress> {
+  const { deps } = context
+  const { organizationId, account } = options.scope.lease
+  const said = outcomeText(run, await deps.store.messages.ofRun(run.id))
+  const answer = said === '' ? [] : splitText(said, options.maxText).map((text) => ({ text }))
+  const tokens = calls.map(
+    (call, index): ApprovalToken => ({
+      token: newToken(deps.randomness.fraction),
+      organizationId,
+      account,
+      runId: run.id,
+      callId: call.callId,
+      digest: call.digest,
+      chatId: delivery.chatId,
+      tool: call.tool,
+      messageKey: messageKey(run.id, answer.length + index),
+      createdAt: deps.clock.now(),
+    }),
+  )
+  const prompts = calls.map((call, index) => promptBody(call, tokens[index]!.token))
+  const messages = await messagesFor(delivery, [...answer, ...prompts], { ...options, notifiesOfEdits: true }, context)
+  await commitChanges(
+    [
+      ...messages,
+      ...tokens.map((token): GatewayChange => ({ type: 'add-token', token })),
+      { type: 'save-delivery', delivery: { ...delivery, state: 'waiting' } },
+    ],
+    options.scope,
+    context,
+  )
+  return 'waiting'
+}
+
+/** Once the approval is answered, expired or cancelled: the prompts say so, and the continuing run is owed. */
+async function closeApproval(
+  delivery: Delivery,
+  run: Run,
+  { scope }: { scope: GatewayScope },
+  context: ServiceContext,
+): Promise<DeliveryProgress> {
+  if (!isSettled(run)) return 'waiting'
+  const { deps, organizationId } = context
+  const turn = foldTurn((await deps.store.events.read(run.id, 0)).map(({ event }) => event))
+  const tokens = await deps.store.gateway.tokensOf(organizationId, run.id)
+  const otherwise = turn.continuedBy ? 'elsewhere' : turn.cancel?.cause === 'expiry' ? 'expired' : 'cancelled'
+  const at = deps.clock.now()
+  const closed = tokens.map((token): GatewayChange => {
+    // A decision that came too late had no effect.
+    const counted = turn.continuedBy ? token : { tool: token.tool }
+    return { type: 'revise-outbound', key: token.messageKey, body: closedPrompt(counted, otherwise), at }
+  })
+  const next = turn.continuedBy ? [openDelivery(delivery, turn.continuedBy, context)] : []
+  await commitChanges(
+    [...closed, ...next, { type: 'save-delivery', delivery: { ...delivery, state: 'ended' } }],
+    scope,
+    context,
+  )
+  return 'ended'
+}
+
+function openDelivery({ after: _, ...delivery }: Delivery, runId: RunId, { deps }: ServiceContext): GatewayChange {
+  return { type: 'save-delivery', delivery: { ...delivery, runId, state: 'open', createdAt: deps.clock.now() } }
+}
+
+const messageKey = (runId: RunId, index: number): string => `run/${runId}/${index}`
+
+/** The first message of a run: shows its progress and becomes its answer. */
+export const statusKey = (runId: RunId): string => messageKey(runId, 0)
+
+/** The texts as messages; the first one goes into the status message if there is one. */
+async function messagesFor(
+  delivery: Delivery,
+  bodies: readonly OutboundBody[],
+  { scope, notifiesOfEdits }: DeliverOptions,
+  { deps }: ServiceContext,
+): Promise<GatewayChange[]> {
+  const at = deps.clock.now()
+  const status = await deps.store.gateway.outbound(scope.lease, statusKey(delivery.runId))
+  const isOld = status !== undefined && !notifiesOfEdits && at - status.createdAt > LONG_TURN_MS
+  const shift = isOld ? 1 : 0
+  const closing: GatewayChange[] = isOld
+    ? [{ type: 'revise-outbound', key: statusKey(delivery.runId), body: { text: '☑️ Done.' }, at }]
+    : []
+  return [
+    ...closing,
+    ...bodies.flatMap((body, index): GatewayChange[] => {
+      const key = messageKey(delivery.runId, index + shift)
+      const message = outboundOf(delivery, { key, body, at, isFirst: index === 0 })
+      return [
+        { type: 'add-outbound', message },
+        { type: 'revise-outbound', key, body, at },
+      ]
+    }),
+  ]
+}
+
+type MessageParts = { key: string; body: OutboundBody; at: number; isFirst: boolean }
+
+function outboundOf(
+  { organizationId, account, chatId, thread, isPrivate, replyTo, runId }: Delivery,
+  { key, body, at, isFirst }: MessageParts,
+): NewOutbound {
+  const address: ChatAddress = { chatId, isPrivate, ...defined({ thread }) }
+  return {
+    organizationId,
+    account,
+    key,
+    ...address,
+    runId,
+    body,
+    createdAt: at,
+    ...defined({ replyTo: isFirst ? replyTo : undefined }),
+  }
+}
+
+/** A message without content that will show the progress of the run and become its answer. */
+export async function showStatus(delivery: Delivery, scope: GatewayScope, context: ServiceContext): Promise<void> {
+  const at = context.deps.clock.now()
+  const message = outboundOf(delivery, { key: statusKey(delivery.runId), body: { text: '' }, at, isFirst: true })
+  await commitChanges([{ type: 'add-outbound', message }], scope, context)
+}
