@@ -136,7 +136,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     box: secrets.box,
     fetch: newOutbound(STREAMING_LIMITS).fetch,
   })
-  const packages = newPythonPackages(home)
+  const packages = newPythonPackages(home, { clock })
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
     const packagesOf = async (id: ConversationId) => {
@@ -224,6 +224,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     outbound: newOutbound({ keepBody: true }),
     workspaces,
     importSources: newImportSources(() => context, newOutbound(IMPORT_LIMITS)),
+    packages,
     backups: backupsOf(() => context, { home, settings, workspacesFolder: folder }),
     callbacks: newExpectedCallbacks(),
     defaults: {

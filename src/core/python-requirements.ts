@@ -1,7 +1,7 @@
 import { defined } from './defined.ts'
 import type { Json } from './json.ts'
 
-type InstalledPackage = { name: string; version: string }
+export type InstalledPackage = { name: string; version: string; sha256?: string }
 
 /** The packages of one organization, installed together. */
 export type PackageSet = {
@@ -34,6 +34,20 @@ export function unmetRequirements(value: Json | undefined, set: PackageSet | und
     return [found ? `${wanted} (${found.version} is installed)` : wanted]
   })
 }
+
+/** The list with these requirements; a new one replaces that of the same package. */
+export function mergedRequirements(before: readonly string[], added: readonly string[]): string[] {
+  const names = new Set(added.map(packageOf))
+  return [...before.filter((one) => !names.has(packageOf(one))), ...added].sort()
+}
+
+export function withoutPackages(packages: readonly InstalledPackage[], names: readonly string[]): InstalledPackage[] {
+  const removed = new Set(names.map(packageOf))
+  return packages.filter(({ name }) => !removed.has(packageOf(name)))
+}
+
+/** The package of a requirement such as `requests[socks]>=2`. */
+const packageOf = (requirement: string): string => normalizedName(/^[A-Za-z0-9._-]*/.exec(requirement)?.[0] ?? '')
 
 /** PEP 503. */
 const normalizedName = (name: string): string => name.toLowerCase().replaceAll(/[-_.]+/g, '-')

@@ -12,6 +12,7 @@ import type { CredentialAdmin } from '../ports/credential-admin.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
 import type { ImportSources } from '../ports/import-source.ts'
 import type { ProviderDirectory } from '../ports/provider-directory.ts'
+import type { PythonPackages } from '../ports/python-packages.ts'
 import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
@@ -51,6 +52,8 @@ export type ServiceContext = {
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces
+  /** Python packages of tools from source. */
+  packages: PythonPackages
   backups: Backups
   importSources: ImportSources
   callbacks: ExpectedCallbacks

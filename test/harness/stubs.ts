@@ -4,6 +4,7 @@ import type { EngineDeps } from '../../src/engine/engine-deps.ts'
 import { newChangeFeed } from '../../src/live/change-feed.ts'
 import type { Backups } from '../../src/ports/backups.ts'
 import type { Credentials } from '../../src/ports/credentials.ts'
+import type { PythonPackages } from '../../src/ports/python-packages.ts'
 import type { SecretBox } from '../../src/ports/secret-box.ts'
 import type { Workspaces } from '../../src/ports/workspaces.ts'
 import { newExpectedCallbacks } from '../../src/service/messages/expected-callbacks.ts'
@@ -65,6 +66,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
     fetch: { public: noAnswer, configured: noAnswer },
   },
   workspaces: noWorkspaces,
+  packages: noPackages,
   backups: noBackups,
   importSources: () => {
     throw new Error('this test has no source of imports')
@@ -92,6 +94,12 @@ export const plainBox: SecretBox = {
 const noAnswer = async (): Promise<Response> => {
   throw new Error('this test reaches no address')
 }
+
+const refusePackages = async () => {
+  throw new Error('this test installs no packages')
+}
+
+const noPackages: PythonPackages = { of: async () => undefined, add: refusePackages, remove: refusePackages }
 
 const noBackups: Backups = {
   last: async () => undefined,

@@ -67,6 +67,39 @@ export function addTools(program: HoldfastCommand, { cli, ends }: CommandDeps): 
     .option(...YES)
     .example('tools delete double --yes')
     .action(async (tool, flags) => ends(await (await load()).remove(tool, flags, cli)))
+  addEnv(tools, cli)
+}
+
+function addEnv(tools: HoldfastCommand, cli: CommandDeps['cli']): void {
+  const load = () => import('../commands/tool-env.ts')
+  const organization = ['--organization <name>', 'Organization (name or id). Default: that of the home.'] as const
+  const index = ['--index <url>', 'Package index. Default: that of pip.'] as const
+  const links = ['--find-links <path>', 'Folder or page with wheels.'] as const
+  const env = tools.command('env').description('Manage the Python packages that tools from source can import.')
+  env
+    .command('list', { isDefault: true })
+    .description('List the packages with their versions and hashes.')
+    .option(...organization)
+    .example('tools env')
+    .action(async (flags) => (await load()).listEnv(flags, cli))
+  env
+    .command('add')
+    .description('Install packages from wheels; the others keep their versions.')
+    .argument('<package...>', 'Names, or requirements such as "requests>=2".')
+    .option(...index)
+    .option(...links)
+    .option(...organization)
+    .example('tools env add requests')
+    .action(async (names, flags) => (await load()).addToEnv(names, flags, cli))
+  env
+    .command('remove')
+    .description('Remove packages, and those that only they needed.')
+    .argument('<package...>', 'Names of packages that were added.')
+    .option(...index)
+    .option(...links)
+    .option(...organization)
+    .example('tools env remove requests')
+    .action(async (names, flags) => (await load()).removeFromEnv(names, flags, cli))
 }
 
 export function addMcp(program: HoldfastCommand, { cli, ends }: CommandDeps): void {
