@@ -37,7 +37,7 @@ export function newPythonPackages(home: string, { clock }: { clock: Pick<Clock, 
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const temporary = join(folder, `.making-${randomBytes(6).toString('hex')}`)
     try {
-      // What nobody asked to change keeps its version.
+      // A package that the request does not name keeps its version.
       const constraints = withoutPackages(before?.packages ?? [], names)
       const packages = await installWheels(temporary, { requirements, constraints, index, findLinks })
       const id = randomBytes(8).toString('hex')
