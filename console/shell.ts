@@ -7,9 +7,11 @@ import { hrefOf, route } from './route.ts'
 import { AgentScreen } from './screens/agent.ts'
 import { AgentsScreen } from './screens/agents.ts'
 import { ChatScreen } from './screens/chat.ts'
+import { HealthScreen } from './screens/health.ts'
 import { type Approval, InboxScreen } from './screens/inbox.ts'
 import { RunScreen } from './screens/run.ts'
 import { RunsScreen } from './screens/runs.ts'
+import { SettingsScreen } from './screens/settings.ts'
 import { SignInScreen } from './screens/sign-in.ts'
 import { signedIn, signOut } from './session.ts'
 import { duration, now } from './times.ts'
@@ -22,6 +24,8 @@ const SCREENS: Record<string, Screen> = {
   chat: { title: 'Chat', list: ChatScreen, of: ChatScreen },
   runs: { title: 'Runs', list: RunsScreen, of: RunScreen },
   agents: { title: 'Agents', list: AgentsScreen, of: AgentScreen },
+  health: { title: 'Health', list: HealthScreen },
+  settings: { title: 'Settings', list: SettingsScreen },
 }
 
 export function Shell() {

@@ -7,6 +7,7 @@ import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
 import { sha256 } from './config/sha256.ts'
+import { shownSettings } from './config/shown-settings.ts'
 import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from './core/id.ts'
@@ -216,6 +217,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     deps,
     snapshot,
     commits,
+    shownSettings: shownSettings(configuration),
     changeFeed: newChangeFeed({ changes: store.changes, clock, report }),
     credentialAdmin: pool,
     directory,

@@ -36,6 +36,21 @@ export function useLiveRun(runId: string | undefined, onDone: () => void) {
   return view.value.turn
 }
 
+/** Calls the listener after each commit of a run that is going on: its stream names the event that each chunk renders. */
+export function useRunCommits(runId: string | undefined, onCommit: () => void): void {
+  useEffect(() => {
+    if (runId === undefined) return
+    const stop = new AbortController()
+    let last = 0
+    void follow(runId, stop.signal, ({ event }) => {
+      if (event <= last) return
+      last = event
+      onCommit()
+    })
+    return () => stop.abort()
+  }, [runId])
+}
+
 /** Resolves when the run has said its last word. */
 async function follow(runId: string, stop: AbortSignal, take: (chunk: NumberedChunk) => void): Promise<void> {
   let last = 0

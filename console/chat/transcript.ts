@@ -39,7 +39,7 @@ function CallCard({ item }: { item: CallItem }) {
   const { name, args, result, progress, needsApproval } = item
   const state = result ? result.status : needsApproval ? 'waiting' : 'running'
   return html`
-    <details class=${`tool ${state}`} open=${state === 'waiting'}>
+    <details class=${`tool ${state}`}>
       <summary><code>${visible(name || '…')}</code> <span class="state">${STATES[state]}</span> ${!result && progress && html`<span class="age">${lastLine(progress)}</span>`}</summary>
       <${CallView} name=${name} args=${args} />
       ${progress && !result && html`<${PlainText} text=${progress} />`}

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { defined } from '../../src/core/defined.ts'
 import { type Failure, request } from '../api.ts'
+import { useRunCommits } from '../chat/follow-run.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
 import { visible } from '../parts/markdown.ts'
@@ -20,6 +21,10 @@ export function RunScreen({ id }: { id: string }) {
   const overview = useResource<RunOverview>(`/v1/holdfast/runs/${id}`, isMine).value
   const events = useResource<WireEvent[]>(`/v1/runs/${id}/events`, isMine).value
   const shown = useSignal(PART)
+  useRunCommits(overview.value?.state === 'running' ? id : undefined, () => {
+    events.reload()
+    overview.reload()
+  })
   const run = overview.value
   if (overview.failure) return html`<h1>Run</h1><${Fault} failure=${overview.failure} />`
   if (!run) return html`<p class="empty" role="status">Loading …</p>`

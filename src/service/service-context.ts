@@ -15,6 +15,7 @@ import type { ProviderDirectory } from '../ports/provider-directory.ts'
 import type { PythonPackages } from '../ports/python-packages.ts'
 import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
+import type { ShownSetting } from '../ports/shown-setting.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
 import type { ExpectedCallbacks } from './messages/expected-callbacks.ts'
@@ -49,6 +50,7 @@ export type ServiceContext = {
   embeddings: Embeddings
   commits: CommitListeners
   changeFeed: ChangeFeed
+  shownSettings: readonly ShownSetting[]
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces

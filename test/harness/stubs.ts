@@ -60,6 +60,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
     messages: false,
   },
   commits: { listen: () => () => undefined, takeovers: () => ({ 'worker-lost': 0, 'handed-back': 0 }) },
+  shownSettings: [],
   changeFeed: newChangeFeed({ ...options.deps, changes: options.deps.store.changes }),
   outbound: {
     addressFault: () => 'this test reaches no address',

@@ -7,6 +7,7 @@ import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
 import { consoleOperations } from './console.ts'
 import { gatewayOperations } from './gateway.ts'
+import { healthOperations } from './health.ts'
 import { importOperations } from './imports.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
@@ -28,6 +29,7 @@ export const HOLDFAST: Surface = {
     ...changeOperations,
     ...commandOperations,
     ...overviewOperations,
+    ...healthOperations,
     ...keyOperations,
     ...peopleOperations,
     ...limitOperations,

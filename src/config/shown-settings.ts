@@ -1,0 +1,28 @@
+import type { ShownSetting } from '../ports/shown-setting.ts'
+import type { Configuration } from './configuration.ts'
+
+/** Names whose values may authenticate. */
+const SECRET = /key|token|secret|password|authorization|header/i
+
+/** The settings in force, for people. Secrets are left out, and addresses lose their credentials. */
+export function shownSettings({ settings, corsOrigins, providers, ...sections }: Configuration): ShownSetting[] {
+  const all = { process: settings, ...sections, server: { corsOrigins }, providers }
+  return flatten(all, '').toSorted((a, b) => a.name.localeCompare(b.name))
+}
+
+function flatten(value: unknown, name: string): ShownSetting[] {
+  if (value === undefined) return []
+  if (SECRET.test(name.split('.').at(-1)!)) return [{ name, value: '(not shown)' }]
+  if (Array.isArray(value)) return [{ name, value: value.length === 0 ? 'none' : value.map(shown).join(', ') }]
+  if (value === null || typeof value !== 'object') return [{ name, value: shown(value) }]
+  return Object.entries(value).flatMap(([key, one]) => flatten(one, name === '' ? key : `${name}.${key}`))
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (!URL.canParse(text) || !text.includes('@')) return text
+  const url = new URL(text)
+  url.username = ''
+  url.password = ''
+  return url.href
+}

@@ -1,0 +1,2 @@
+/** A setting in force, as a person may see it. */
+export type ShownSetting = { name: string; value: string }

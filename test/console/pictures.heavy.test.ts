@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { missingProgram } from '../harness/programs.ts'
+import { openChat, openConsole, say } from './fixture-console.ts'
+
+/** `HOLDFAST_PICTURES=docs/pictures npm test -- test/console/pictures` makes the pictures of the documentation again. */
+const folder = process.env.HOLDFAST_PICTURES ?? mkdtempSync(join(tmpdir(), 'holdfast-pictures-'))
+
+test('the screens of the documentation can be photographed', { skip: missingProgram('chromium') }, async (context) => {
+  const { makeAgent, openPage, request } = await openConsole(context)
+  const agent = await makeAgent('ada')
+  const page = await openPage({ viewport: { width: 1000, height: 640 } })
+  const take = async (name: string) => {
+    const path = join(folder, `console-${name}.png`)
+    await page.waitForTimeout(400)
+    await page.screenshot({ path })
+    assert.ok(statSync(path).size > 5_000)
+  }
+  await openChat(page)
+  await say(page, 'what time is it in Tokyo?')
+  await page.locator('.said.assistant', { hasText: 'It is' }).waitFor()
+  await page.locator('.turn-state').waitFor({ state: 'detached' })
+  await say(page, 'send a postcard to Ann saying hi')
+  await page.locator('.chat .card').waitFor()
+  await take('chat')
+  await page.getByRole('link', { name: 'Inbox' }).click()
+  await page.locator('.card').waitFor()
+  await take('inbox')
+  await page.getByRole('button', { name: 'Deny' }).click()
+  await page.getByText('Nothing waits for you.').waitFor()
+  await request('POST', `/v1/agents/${agent}/messages/async`, { input: 'fail with rate limit' })
+  await page.getByRole('link', { name: 'Runs' }).click()
+  await page.getByRole('link', { name: 'fail with rate limit' }).click()
+  await page.locator('.waterfall tr.tone-warn').nth(1).waitFor()
+  await take('run')
+  await page.goto(`${page.url().split('#')[0]}#/agents/${agent}`)
+  await page.locator('.meter').first().waitFor()
+  await take('agent')
+  await page.getByRole('link', { name: 'Health' }).click()
+  await page.getByRole('heading', { name: 'Limits' }).waitFor()
+  await take('health')
+})
