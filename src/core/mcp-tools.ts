@@ -151,7 +151,7 @@ function freeName(wanted: string, serverName: string, isTaken: (name: string) =>
 }
 
 /** Replaces characters that model providers do not accept in tool names. */
-function cleanName(wanted: string): string {
+export function cleanName(wanted: string): string {
   const cleaned = wanted.replaceAll(/[^A-Za-z0-9_-]/g, '_')
   return (/^[A-Za-z_]/.test(cleaned) ? cleaned : `_${cleaned}`).slice(0, LONGEST_NAME)
 }

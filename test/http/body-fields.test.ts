@@ -47,6 +47,7 @@ const EFFECTIVE: Record<string, string> = {
     'memory_blocks tools include_base_tools system compaction_settings label requires_approval query agent_id summary hidden isolated_block_labels archived last_message_at message_id stream_tokens background include_return_message_types run_id otid conversation_id blocks',
   'http/inputs.test.ts': 'initial_message_sequence client_tools client_skills run_ids',
   'http/model-chain.test.ts': 'fallback',
+  'http/agents-as-mcp.test.ts': 'jsonrpc id method params',
   'http/old-builtins.test.ts': 'include_base_tool_rules',
   'http/every-setting.test.ts':
     'llm_config model_settings max_tokens max_reasoning_tokens parallel_tool_calls response_format enable_reasoner reasoning json_schema streaming override_model enable_thinking',
@@ -57,7 +58,7 @@ const EFFECTIVE: Record<string, string> = {
   'tools/lifecycle.ts': 'effects pip_requirements npm_requirements',
   'imports/import-route.test.ts': 'url key agents rate dry_run',
   'http/memory.test.ts': 'read_only default_requires_approval created_at tag_match_mode',
-  'http/mcp-servers.test.ts': 'args return_char_limit tool_types server_name organization_id',
+  'http/mcp-servers.test.ts': 'args return_char_limit tool_types server_name organization_id definition_hash',
   'http/resource-fuzz.test.ts': 'source_type args_json_schema',
   'http/keys.test.ts': 'config scope user_id expires_at',
   'http/message-search.test.ts': 'start_date end_date search_mode',

@@ -184,6 +184,11 @@ export function addMcp(program: HoldfastCommand, { cli, ends }: CommandDeps): vo
     .example(`mcp run search find --args '{"query":"tea"}'`)
     .action(async (server, tool, flags) => ends(await (await load()).run(server, tool, { flags, cli })))
   mcp
+    .command('serve')
+    .description('Offer the agents of this home as tools to a program that speaks MCP over stdin and stdout.')
+    .example('mcp serve')
+    .action(async () => (await import('../commands/mcp-serve.ts')).serve(cli))
+  mcp
     .command('remove')
     .description('Remove an MCP server with its tools.')
     .argument(...which)

@@ -1,5 +1,6 @@
 import { LETTA_ERRORS } from '../letta/errors.ts'
 import type { Surface } from '../surface.ts'
+import { mcpOperations } from './agents-as-mcp.ts'
 import { approvalOperations } from './approvals.ts'
 import { auditOperations } from './audit.ts'
 import { cacheOperations } from './cache.ts'
@@ -33,6 +34,7 @@ export const HOLDFAST: Surface = {
     ...keyOperations,
     ...peopleOperations,
     ...limitOperations,
+    ...mcpOperations,
     ...auditOperations,
     ...sessionOperations,
     ...cacheOperations,
