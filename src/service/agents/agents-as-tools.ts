@@ -12,7 +12,7 @@ import type { ServiceContext } from '../service-context.ts'
 import { searchAgents } from './agents.ts'
 
 /** An agent as a tool of other programs. */
-export type AgentTool = { name: string; agent: Agent }
+type AgentTool = { name: string; agent: Agent }
 
 const MOST_AGENTS = 1_000
 
