@@ -197,4 +197,18 @@ export const ENGINE_BUGS: PlantedBug[] = [
     replace: '  if (guarded.length >= 0) return calls\n',
     breaks: 'nothing happens unapproved: a late approval matches no other call',
   },
+  {
+    name: 'a call of an MCP program that was lost in a crash is repeated',
+    file: 'engine/agent-tools.ts',
+    find: '    effects: link.effects,\n',
+    replace: "    effects: 'idempotent',\n",
+    breaks: 'nothing happens twice: a tool with side effects is never silently run again',
+  },
+  {
+    name: 'a tool whose definition has changed runs without approval',
+    file: 'engine/agent-tools.ts',
+    find: "      if (link.changed) return { status: 'error', output: CHANGED_DEFINITION }\n",
+    replace: '',
+    breaks: 'nothing is hidden: a changed definition waits for approval',
+  },
 ]

@@ -113,6 +113,8 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
   const logs = new Map<RunId, { bodies: string[]; events: LoggedEvent[]; fence: number }>()
   const chunkBodies = new Map<string, string>()
   const effects = new Map<string, Effects>()
+  /** By idempotency key, the process whose call took effect in the MCP program. */
+  const tookEffect = new Map<string, string>()
   /** When a tool was last asked to verify this key and had not done it. */
   const notDone = new Map<string, number>()
   let moments = 0
@@ -359,6 +361,18 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
       const isHeld = processes.get(String(right?.lease_owner)) === process && mine.at(-1)?.fence === right?.fence
       if (isHeld && !runningIn(process).includes(runId)) violate(`I13 ${process} runs ${runId} without tracking it`)
     },
+    program: {
+      called(tool, isChanged) {
+        reach('call of an MCP program')
+        if (isChanged) violate(`I28 ${tool} ran with a definition that was not approved`)
+      },
+      took({ tool, key, process }) {
+        kernel.log(`${tool} takes effect in its program, called by ${process}`)
+        const before = tookEffect.get(key)
+        if (before !== undefined) violate(`I28 ${tool} took effect for ${before} and again for ${process}`)
+        tookEffect.set(key, process)
+      },
+    },
     hasHappened(key) {
       if (!effects.has(key)) notDone.set(key, ++moments)
       return effects.has(key)
@@ -381,7 +395,8 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
         if (
           event.type === 'tool-ended' &&
           event.outcome.status === 'success' &&
-          !happened.has(`${run.id} ${event.outcome.callId}`)
+          !happened.has(`${run.id} ${event.outcome.callId}`) &&
+          !tookEffect.has(event.outcome.output.split(' under ')[1] ?? '')
         )
           violate(`I28 ${run.id}: ${event.outcome.callId} is recorded as done and never happened`)
       const stored = await chunks.read(run.id, 0, 100_000)

@@ -16,6 +16,7 @@ import { newStubContext, plainBox, stubEngineDeps } from '../../harness/stubs.ts
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import { simulatedModels } from './model.ts'
+import { simulatedProgram } from './remote-tools.ts'
 import type { Setup } from './setup.ts'
 import type { TokenServer } from './token-server.ts'
 import { type Outside, simulatedTools } from './tools.ts'
@@ -105,6 +106,10 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
   })
   const deps: EngineDeps = {
     ...stubEngineDeps(),
+    mcp: {
+      ...stubEngineDeps().mcp,
+      call: simulatedProgram({ kernel, injector, clock, outside: outside.program, kill, name }),
+    },
     store: mortalStore,
     streams: newStreams({ chunks: killable(chunks, life), clock, report }),
     historyCache: newHistoryCache({ limits: { entries: cacheEntriesOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),

@@ -14,6 +14,7 @@ import { type Kernel, newKernel } from './kernel.ts'
 import { newLogins } from './logins.ts'
 import { seedNotes } from './note-check.ts'
 import { EPOCH, type SimulatedProcess, startProcess } from './process.ts'
+import { REMOTE_TOOLS, storeRemoteTools } from './remote-tools.ts'
 import { drawSetup, type Setup } from './setup.ts'
 import { openTokenServer } from './token-server.ts'
 import { KINDS } from './tools.ts'
@@ -224,6 +225,7 @@ async function createConversations(
   { kernel, setup, count }: CreateConversationsOptions,
 ): Promise<SeededConversation[]> {
   const created: SeededConversation[] = []
+  await storeRemoteTools(store, kernel)
   for (let index = 0; index < count; index++) {
     const agent: Agent = {
       id: `agent-${kernel.uuid()}`,
@@ -232,7 +234,7 @@ async function createConversations(
       system: '',
       model: setup.chain[0]!,
       fallback: setup.chain.slice(1),
-      tools: KINDS.map((kind) => kind.name),
+      tools: [...KINDS.map((kind) => kind.name), ...REMOTE_TOOLS],
       settings: {
         // A second: a day has 25.
         sessionExpiry: { idleMinutes: 0.02 },

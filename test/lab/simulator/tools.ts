@@ -5,6 +5,7 @@ import type { Tool, ToolAnswer, ToolContext } from '../../../src/ports/tool.ts'
 import { defineTool, failure, success } from '../../../src/tools/define-tool.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
+import type { OutsideProgram } from './remote-tools.ts'
 import type { Setup } from './setup.ts'
 import type { Observer } from './unreliable-store.ts'
 
@@ -16,6 +17,7 @@ export type Outside = {
   effect(tool: string, context: ToolContext, execution: { begunAt: number; process: string }): void
   /** Lets a verifiable tool check whether its effect happened. */
   hasHappened(key: string): boolean
+  program: OutsideProgram
 }
 
 type SimulatedToolDeps = {
