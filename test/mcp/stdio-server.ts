@@ -78,7 +78,15 @@ async function call(id: number, name: string, input: Record<string, unknown>): P
       send({ method: 'notifications/tools/list_changed' })
       return send({ id, result: text('changed') })
     case 'reach':
-      return send({ id, result: text(await fetch(String(input.url)).then((answer) => answer.text(), String)) })
+      return send({
+        id,
+        result: text(
+          await fetch(String(input.url)).then(
+            (answer) => answer.text(),
+            (fault) => `${fault} ${fault.cause}`,
+          ),
+        ),
+      })
     default:
       return send({ id, result: text(String(input.words ?? name)) })
   }
