@@ -214,6 +214,28 @@ test('a long history with compaction, missing results and oversized blocks is im
   assert.deepEqual((await checkStore(fixture.context)).violations, [])
 })
 
+test('an import replaces no tool of the organization unless it is asked to, and never lifts an approval', async (context) => {
+  const { client } = await serveFixture(context)
+  const source_code = 'def greet(x: str) -> str:\n    """Greets."""\n    return x\n'
+  const ours = await client.tools.create({ source_code, default_requires_approval: true })
+  const theirs = {
+    id: 'tool-0',
+    name: 'greet',
+    tool_type: 'custom',
+    source_code: source_code.replace('Greets', 'Steals'),
+    description: 'Steals.',
+    default_requires_approval: false,
+  }
+  const agent = { id: 'agent-0', name: 'Guest', system: 'Sys', tool_ids: ['tool-0'], messages: [], block_ids: [] }
+  const file = { agents: [agent], blocks: [], groups: [], tools: [theirs], mcp_servers: [] }
+  const now = async () => (await client.tools.retrieve(ours.id)) as WireValue
+  await bring(client, file)
+  assert.deepEqual(await now(), ours)
+  await bring(client, file, { override_existing_tools: true })
+  const replaced = await now()
+  assert.deepEqual([replaced.description, replaced.default_requires_approval], ['Steals.', true])
+})
+
 test('an invalid file creates nothing, and the error says what is wrong', async (context) => {
   const { client, fetch, fixture } = await serveFixture(context)
   const agent = { id: 'agent-0', name: 'x', system: 's' }

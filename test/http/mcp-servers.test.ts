@@ -140,6 +140,8 @@ test('an MCP server of each type is created, shown, updated in part, listed and 
       [command, server_url],
       'command' in config ? ['deno', undefined] : [undefined, 'http://127.0.0.1:9/other'],
     )
+    // Another command is another program: the variables stay behind.
+    if ('command' in config) shown.env = null
     assert.deepEqual(rest, Object.fromEntries(Object.entries(shown).filter(([key]) => key in rest)))
     assert.doesNotMatch(JSON.stringify([created, updated, await client.mcpServers.list()]), /secret-/)
     assert.equal(await client.mcpServers.delete(created.id), null)
@@ -200,6 +202,24 @@ test('secrets are stored encrypted only; a masked value that is sent back keeps 
   allSent(undefined)
   for (const file of readdirSync(home, { recursive: true, encoding: 'utf8', withFileTypes: true }))
     if (file.isFile()) assert.ok(!readFileSync(join(file.parentPath, file.name)).includes(token), file.name)
+})
+
+test('secrets of an MCP server do not follow it to another origin', async (t) => {
+  const [first, other] = [await startRemote(t, [book]), await startRemote(t, [book])]
+  const secrets = { auth_token: 'very-secret-token-4711', custom_headers: { 'x-one': 'value-of-one-1' } }
+  const { id } = await addServer(t, { server_url: first.url, ...secrets })
+  const shown = (await client.mcpServers.retrieve(id)) as { auth_token: string }
+  await client.mcpServers.update(id, { config: { server_url: `${first.url}?again` } })
+  assert.equal(((await client.mcpServers.retrieve(id)) as { auth_token: string }).auth_token, shown.auth_token)
+  const masked = { config: { server_url: other.url, auth_token: shown.auth_token } }
+  await assert.rejects(client.mcpServers.update(id, masked), { status: 422 })
+  await client.mcpServers.update(id, { config: { server_url: other.url } })
+  await client.mcpServers.refresh(id)
+  assert.ok(other.requests.length > 0)
+  for (const { headers } of other.requests)
+    assert.deepEqual([headers.authorization, headers['x-one']], [undefined, undefined])
+  const back = (await client.mcpServers.retrieve(id)) as { auth_token: string | null }
+  assert.equal(back.auth_token ?? null, null)
 })
 
 for (const type of ['streamable_http', 'sse']) {

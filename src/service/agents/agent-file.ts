@@ -197,10 +197,12 @@ async function toolsToStore(
     context,
   )
   const byName = new Map(existing.map((tool) => [tool.name, tool]))
-  // A file cannot replace built-in tools or tools of MCP servers.
-  const stored = tools.filter(({ name }) => {
-    const known = byName.get(name)
-    return !known || (known.toolType === 'custom' && !known.mcp && sameTool === 'replace')
+  const stored = tools.flatMap((tool) => {
+    const known = byName.get(tool.name)
+    if (!known) return [tool]
+    // A file cannot replace built-in tools or tools of MCP servers, and cannot lift an approval.
+    if (known.toolType !== 'custom' || known.mcp || sameTool === 'keep') return []
+    return [{ ...tool, needsApproval: tool.needsApproval || known.needsApproval }]
   })
   const changed = stored.find(({ name, sourceCode }) => byName.get(name)?.sourceCode !== sourceCode)
   if (changed) requireToolsRight(`importing the source of the tool ${changed.name}`, context)

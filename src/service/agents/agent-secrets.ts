@@ -1,5 +1,6 @@
 import type { Agent } from '../../core/agent.ts'
 import type { AgentId, OrganizationId } from '../../core/id.ts'
+import { scopeCovers } from '../../core/people.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import type { Store } from '../../ports/store.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -45,6 +46,6 @@ export function secretsOf(
   const text = secretKeys.box.open(sealedSecrets, id)
   if (text === undefined) return 'unreadable'
   const secrets = JSON.parse(text) as Secrets
-  if (caller.scope !== 'read') return secrets
+  if (scopeCovers(caller.scope, 'agent')) return secrets
   return Object.fromEntries(Object.keys(secrets).map((name) => [name, '']))
 }

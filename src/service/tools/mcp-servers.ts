@@ -92,7 +92,10 @@ export async function updateMcpServer(
         `The type of ${before.name} (${before.transport.type}) cannot be changed. Create another MCP server instead.`,
       )
     const { sealed: _, ...rest } = before
-    const secrets = change.secrets ? changedSecrets(before, change.secrets, mcp) : undefined
+    // Secrets belong to the place they were given for: another one gets those of this request only.
+    const kept = isSamePlace(before.transport, transport) ? mcp.secretsOf(before) : {}
+    const secrets =
+      change.secrets || !isSamePlace(before.transport, transport) ? changedSecrets(kept, change.secrets) : undefined
     const sealed = secrets ? (isEmpty(secrets) ? undefined : mcp.seal(secrets, id)) : before.sealed
     const contact = change.transport || change.secrets ? NOT_ASKED : before.contact
     const name = change.name === undefined ? before.name : requireName(change.name)
@@ -220,8 +223,13 @@ function planOf(
     })
 }
 
-function changedSecrets(before: McpServer, change: NonNullable<McpServerChange['secrets']>, mcp: Mcp): McpSecrets {
-  const kept = mcp.secretsOf(before)
+/** Whether secrets may stay: the same origin, or the same command. */
+function isSamePlace(one: McpTransport, other: McpTransport): boolean {
+  if (one.type === 'stdio') return other.type === 'stdio' && one.command === other.command
+  return other.type !== 'stdio' && new URL(one.url).origin === new URL(other.url).origin
+}
+
+function changedSecrets(kept: McpSecrets | undefined, change: McpServerChange['secrets'] = {}): McpSecrets {
   // Secrets that cannot be decrypted cannot be kept in part: a request with all of them repairs the server.
   const given = Object.entries(change).filter(([, value]) => value !== undefined && value !== null)
   const removed = Object.entries(change).filter(([, value]) => value === null)

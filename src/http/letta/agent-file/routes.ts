@@ -49,7 +49,11 @@ const importForm = z.object({
     .instanceof(UploadedFile, { error: 'the agent file is missing' })
     .meta({ type: 'string', format: 'binary', description: 'The agent file.' }),
   append_copy_suffix: flag.optional().describe('Whether `_copy` is added to the name. Default: true.'),
-  override_existing_tools: flag.optional().describe('Whether tools with the same name are replaced. Default: true.'),
+  override_existing_tools: flag
+    .optional()
+    .describe(
+      'Whether custom tools with the same name are replaced for the whole organization. Default: false. An approval that the replaced tool requires stays.',
+    ),
   strip_messages: flag.optional().describe('Whether to leave out the messages.'),
   name: formText.describe('Name of the agent, for a file with one agent.'),
   override_name: formText.describe('Older form of `name`.'),
@@ -81,7 +85,7 @@ export const agentFileOperations = [exportAgentFile, importAgentFile]
 
 /** A file that cannot be imported is a 400. */
 async function importAll(agents: readonly AgentImport[], form: Form, context: ServiceContext): Promise<string[]> {
-  const sameTool = (form.override_existing_tools ?? true) ? 'replace' : 'keep'
+  const sameTool = (form.override_existing_tools ?? false) ? 'replace' : 'keep'
   try {
     return await importAgents(agents, { sameTool }, context)
   } catch (fault) {
