@@ -1,7 +1,10 @@
+import { createHmac } from 'node:crypto'
 import { type CallbackTry, callbackOutcome, MAX_TRIES, TRIES_EXHAUSTED } from '../core/callback.ts'
 import type { OrganizationId, RunId } from '../core/id.ts'
+import { signedText, webhookKeyBytes } from '../core/webhook-secret.ts'
 import type { ClaimedCallback } from '../ports/callback-store.ts'
 import { RefusedFetch } from '../ports/safe-fetch.ts'
+import { webhookSigningKeys } from '../service/people/webhook-secret.ts'
 import { showRun } from '../service/runs/runs.ts'
 import { waitForRun } from '../service/runs/watch-run.ts'
 import type { JobDeps, RunningJob } from './job.ts'
@@ -94,11 +97,23 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
   }
 
   async function post({ run, url, trust, tries }: ClaimedCallback): Promise<CallbackTry> {
-    const body = await callbackBody(await showRun(run.id, { ...context, organizationId: run.organizationId }))
+    const own = { ...context, organizationId: run.organizationId }
+    const body = await callbackBody(await showRun(run.id, own))
+    const headers = {
+      ...headersFor(run.id, tries),
+      ...signatureOf({ id: run.id, body }, await webhookSigningKeys(own)),
+    }
     const signal = AbortSignal.any([cutOff.signal, AbortSignal.timeout(ANSWER_MS)])
-    return toCallbackTry(
-      outbound.fetch[trust](url, { method: 'POST', headers: headersFor(run.id, tries), body, signal }),
-    )
+    return toCallbackTry(outbound.fetch[trust](url, { method: 'POST', headers, body, signal }))
+  }
+
+  /** Standard Webhooks: the id is the same in every retry, the timestamp is that of this one. */
+  function signatureOf({ id, body }: { id: string; body: string }, keys: readonly string[]): Record<string, string> {
+    const timestamp = Math.floor(clock.now() / 1000)
+    const text = signedText({ id, timestamp, body })
+    const signed = keys.map((key) => `v1,${createHmac('sha256', webhookKeyBytes(key)).update(text).digest('base64')}`)
+    const unsigned = { 'webhook-id': id, 'webhook-timestamp': String(timestamp) }
+    return signed.length > 0 ? { ...unsigned, 'webhook-signature': signed.join(' ') } : unsigned
   }
 
   return {

@@ -2,6 +2,7 @@ import type { AuditEntry, AuditTicket, ChainedEntry } from '../core/audit.ts'
 import type { OrganizationId } from '../core/id.ts'
 import type { OrganizationPolicy } from '../core/organization-limits.ts'
 import type { ApiKey, KeyId, Organization, StoredKey, User, UserId } from '../core/people.ts'
+import type { WebhookSecret, WebhookSecretId } from '../core/webhook-secret.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 
 /** Each write commits its audit log entry in the same transaction. */
@@ -36,4 +37,15 @@ export type AuditLog = {
   /** The first transaction of `work` that changes a row also has the entry of the ticket. */
   within<T>(ticket: AuditTicket, work: () => Promise<T>): Promise<T>
   list(organizationId: OrganizationId, page: ListPage): ListResult<ChainedEntry>
+}
+
+export type WebhookSecretStore = {
+  get(organizationId: OrganizationId): Promise<WebhookSecret | undefined>
+  /** One for each organization: replaces the one before. */
+  replace(secret: WebhookSecret, audit: AuditEntry): Promise<void>
+  sealedPage(
+    after: number,
+    limit: number,
+  ): Promise<{ number: number; id: WebhookSecretId; sealed: { secret: string } }[]>
+  reseal(id: WebhookSecretId, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }

@@ -20,7 +20,7 @@ import type { ListPage, ListResult } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
 import type { MessageSearchStore } from './message-search-store.ts'
 import type { PassageStore } from './passage-store.ts'
-import type { AuditLog, KeyStore, PeopleStore } from './people-store.ts'
+import type { AuditLog, KeyStore, PeopleStore, WebhookSecretStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { ShareStore } from './shares.ts'
@@ -53,6 +53,7 @@ export type Store = {
   people: PeopleStore
   shares: ShareStore
   keys: KeyStore
+  webhookSecrets: WebhookSecretStore
   audit: AuditLog
   callbacks: CallbackStore
   changes: ChangeStore

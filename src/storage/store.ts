@@ -24,6 +24,7 @@ import { keyStore } from './people/api-keys.ts'
 import { auditLog, hasEntry, insertEntry } from './people/audit.ts'
 import { withAuditedWrites } from './people/audited-writes.ts'
 import { peopleStore } from './people/people.ts'
+import { webhookSecretStore } from './people/webhook-secrets.ts'
 import { callbackStore } from './runs/callbacks.ts'
 import { eventLog } from './runs/events.ts'
 import { repairStore } from './runs/repairs.ts'
@@ -73,6 +74,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     people: peopleStore(database),
     shares: shareStore(database),
     keys: keyStore(database),
+    webhookSecrets: webhookSecretStore(database),
     audit: auditLog(plain),
     callbacks: callbackStore(database),
     changes: changeStore(database),

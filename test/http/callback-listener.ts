@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Letta } from '@letta-ai/letta-client'
 import type { WireValue } from './send-modes.ts'
 
-export type WebhookCall = { method: string; path: string; headers: IncomingHttpHeaders; body: WireValue }
+export type WebhookCall = { method: string; path: string; headers: IncomingHttpHeaders; body: WireValue; text: string }
 
 export type WebhookListener = {
   url: string
@@ -23,7 +23,7 @@ export async function listenForCallbacks(
     let text = ''
     for await (const piece of request) text += piece
     const { method = '', url = '', headers } = request
-    calls.push({ method, path: url, headers, body: text === '' ? undefined : JSON.parse(text) })
+    calls.push({ method, path: url, headers, body: text === '' ? undefined : JSON.parse(text), text })
     answer(response, calls.length)
     server.emit('called')
   })

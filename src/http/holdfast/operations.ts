@@ -17,6 +17,7 @@ import { overviewOperations } from './overviews.ts'
 import { peopleOperations } from './people.ts'
 import { serverOperations } from './server.ts'
 import { sessionOperations } from './session.ts'
+import { webhookSecretOperations } from './webhook-secret.ts'
 import { workspaceOperations } from './workspaces.ts'
 
 /** Operations that the official client does not have. Errors have the same format, so that one client can read both. */
@@ -36,6 +37,7 @@ export const HOLDFAST: Surface = {
     ...limitOperations,
     ...mcpOperations,
     ...auditOperations,
+    ...webhookSecretOperations,
     ...sessionOperations,
     ...cacheOperations,
     ...modelNoteOperations,

@@ -12,9 +12,13 @@ type SealedSecrets<Id extends string> = {
   reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
 
-type Table = 'agents' | 'mcp_servers'
+type Table = 'agents' | 'mcp_servers' | 'webhook_secrets'
 
-const STATEMENTS = { agents: statementsFor('agents'), mcp_servers: statementsFor('mcp_servers') }
+const STATEMENTS = {
+  agents: statementsFor('agents'),
+  mcp_servers: statementsFor('mcp_servers'),
+  webhook_secrets: statementsFor('webhook_secrets'),
+}
 
 export function sealedSecrets<Id extends string>(table: Table, { read, write }: Database): SealedSecrets<Id> {
   const { page, one, replace } = STATEMENTS[table]
@@ -37,7 +41,7 @@ export function sealedSecrets<Id extends string>(table: Table, { read, write }: 
 }
 
 function statementsFor(named: Table) {
-  // Both tables have these columns, which a union type cannot express.
+  // All of these tables have these columns, which a union type cannot express.
   const table = named as 'agents'
   return {
     page: statement<{ after: number; limit: number }>()((db, p) =>

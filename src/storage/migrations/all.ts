@@ -10,6 +10,7 @@ import { auditChain } from './009-audit-chain.ts'
 import { toolsScope } from './010-tools-scope.ts'
 import { imports } from './011-imports.ts'
 import { gateway } from './012-gateway.ts'
+import { webhookSecrets } from './013-webhook-secrets.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -35,6 +36,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     toolsScope,
     imports,
     gateway,
+    webhookSecrets,
   ],
   chunks: [firstOfChunks],
 }

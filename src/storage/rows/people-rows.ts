@@ -1,5 +1,6 @@
 import type { ChainedEntry } from '../../core/audit.ts'
 import type { ApiKey, Organization, User } from '../../core/people.ts'
+import type { WebhookSecret } from '../../core/webhook-secret.ts'
 import { type RowOf, rowMapper } from './row-mapping.ts'
 
 export const ORGANIZATION = rowMapper<Organization>()({ id: 'id', name: 'name', createdAt: 'created_at' })
@@ -28,6 +29,15 @@ export const API_KEY = rowMapper<ApiKey>()({
 })
 
 export type ApiKeyRow = RowOf<typeof API_KEY> & { digest: string }
+
+export const WEBHOOK_SECRET = rowMapper<WebhookSecret>()({
+  id: 'id',
+  organizationId: 'organization_id',
+  sealed: 'sealed_secrets',
+  createdAt: 'created_at',
+})
+
+export type WebhookSecretRow = RowOf<typeof WEBHOOK_SECRET>
 
 export const AUDIT_ENTRY = rowMapper<ChainedEntry>()({
   id: 'id',

@@ -20,7 +20,7 @@ import type { GatewayTables } from './gateway-rows.ts'
 import type { ImportObjectRow, ImportRow } from './import-row.ts'
 import type { McpServerRow } from './mcp-server-row.ts'
 import type { ModelNoteRow } from './model-note-row.ts'
-import type { ApiKeyRow, AuditRow, OrganizationRow, UserRow } from './people-rows.ts'
+import type { ApiKeyRow, AuditRow, OrganizationRow, UserRow, WebhookSecretRow } from './people-rows.ts'
 import type { RunRow } from './run-row.ts'
 import type { SearchTables } from './search-tables.ts'
 import type { StepRow } from './step-row.ts'
@@ -56,6 +56,7 @@ export type Tables = FurtherTables & {
   users: Numbered & UserRow
   api_keys: Numbered & ApiKeyRow
   audit_log: Numbered & AuditRow
+  webhook_secrets: Numbered & WebhookSecretRow
   audit_heads: { organization_id: OrganizationId; sequence: number; hash: string }
   imports: ImportsTable
   import_objects: { import_number: number } & ImportObjectRow
