@@ -112,3 +112,11 @@ test('the value of a header is never in a message', () => {
     'providers.house.headers.x-key must be text in quotes, at line 1',
   ])
 })
+
+test('aliases that multiply are refused with a sentence, and quickly', () => {
+  const levels = Array.from({ length: 12 }, (_, index) => {
+    const items = index === 0 ? 'x' : `*a${index - 1}, *a${index - 1}, *a${index - 1}, *a${index - 1}`
+    return `a${index}: &a${index} [${items}]`
+  })
+  assert.match(faultsOf(`${levels.join('\n')}\n`).join(), /^config\.yaml: .*alias.*Write the values out/i)
+})

@@ -12,11 +12,22 @@ export function parseConfigFile(text: string): { config: ConfigFile; faults: str
   const lines = new yaml.LineCounter()
   const document = yaml.parseDocument(text, { lineCounter: lines })
   if (document.errors.length > 0) return { config: {}, faults: document.errors.map(syntaxFault) }
-  const checked = CONFIG_SCHEMA.safeParse(document.toJS() ?? {})
+  const values = valuesOf(document)
+  if ('fault' in values) return { config: {}, faults: [values.fault] }
+  const checked = CONFIG_SCHEMA.safeParse(values.read ?? {})
   if (checked.success) return { config: checked.data, faults: [] }
   const lineOf = lineFinder(document, lines)
   const faults = (checked.error.issues as Issue[]).flatMap((issue) => faultsOf(issue, lineOf))
   return { config: {}, faults: faults.toSorted(byLine).map(toSentence) }
+}
+
+/** Aliases that multiply are refused by the parser, which throws. */
+function valuesOf(document: yaml.Document.Parsed): { read: unknown } | { fault: string } {
+  try {
+    return { read: document.toJS() }
+  } catch (fault) {
+    return { fault: `config.yaml: ${fault instanceof Error ? fault.message : String(fault)}. Write the values out.` }
+  }
 }
 
 function faultsOf({ code, path, message, keys = [] }: Issue, lineOf: LineOf): Fault[] {
