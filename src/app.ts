@@ -6,7 +6,7 @@ import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
-import { sha256 } from './config/sha256.ts'
+import { hmacSha256, sha256 } from './config/sha256.ts'
 import { shownSettings } from './config/shown-settings.ts'
 import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
@@ -247,7 +247,12 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
   const jobs =
     engine &&
-    startJobs({ context, unknownWorkspaces: unknownWorkspacesPolicy(folder, { home, settings }), callbackBody })
+    startJobs({
+      context,
+      unknownWorkspaces: unknownWorkspacesPolicy(folder, { home, settings }),
+      callbackBody,
+      hmac: hmacSha256,
+    })
   const accounts = options.hasGateway ? configuration.gateway : {}
   const gateway = await composeGateway(accounts, { context, set, credentials: pool })
   return {

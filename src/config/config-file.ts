@@ -26,7 +26,8 @@ function valuesOf(document: yaml.Document.Parsed): { read: unknown } | { fault: 
   try {
     return { read: document.toJS() }
   } catch (fault) {
-    return { fault: `config.yaml: ${fault instanceof Error ? fault.message : String(fault)}. Write the values out.` }
+    const detail = fault instanceof Error ? fault.message : String(fault)
+    return { fault: `config.yaml: write out what its aliases repeat (${detail}), at line 1` }
   }
 }
 

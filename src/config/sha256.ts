@@ -1,4 +1,8 @@
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import type { Digest } from '../ports/digest.ts'
 
 export const sha256: Digest = (text) => hash('sha256', text, 'hex')
+
+/** As base64. */
+export const hmacSha256 = (key: Uint8Array, text: string): string =>
+  createHmac('sha256', key).update(text).digest('base64')

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { type CallbackTry, callbackOutcome, MAX_TRIES, TRIES_EXHAUSTED } from '../core/callback.ts'
 import type { OrganizationId, RunId } from '../core/id.ts'
 import { signedText, webhookKeyBytes } from '../core/webhook-secret.ts'
@@ -23,7 +22,7 @@ const MAX_CONCURRENT = 8
 const STOP_GRACE_MS = 2_000
 
 /** Delivers webhooks: sends a request to the callback URL of each run that has ended. */
-export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'unknownWorkspaces'>): RunningJob {
+export function startCallbackSender({ context, callbackBody, hmac }: Omit<JobDeps, 'unknownWorkspaces'>): RunningJob {
   const { outbound, callbacks, deps } = context
   const { store, clock, report } = deps
   const stopping = new AbortController()
@@ -111,7 +110,7 @@ export function startCallbackSender({ context, callbackBody }: Omit<JobDeps, 'un
   function signatureOf({ id, body }: { id: string; body: string }, keys: readonly string[]): Record<string, string> {
     const timestamp = Math.floor(clock.now() / 1000)
     const text = signedText({ id, timestamp, body })
-    const signed = keys.map((key) => `v1,${createHmac('sha256', webhookKeyBytes(key)).update(text).digest('base64')}`)
+    const signed = keys.map((key) => `v1,${hmac(webhookKeyBytes(key), text)}`)
     const unsigned = { 'webhook-id': id, 'webhook-timestamp': String(timestamp) }
     return signed.length > 0 ? { ...unsigned, 'webhook-signature': signed.join(' ') } : unsigned
   }

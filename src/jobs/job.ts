@@ -9,6 +9,8 @@ export type JobDeps = {
   unknownWorkspaces: UnknownWorkspacesPolicy
   /** The body of a webhook, in the wire format of the API. */
   callbackBody(story: RunDetails): Promise<string>
+  /** The HMAC-SHA256 of a text, as base64. */
+  hmac(key: Uint8Array, text: string): string
 }
 
 export type RunningJob = {
