@@ -245,14 +245,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     turnOwners: newTurnOwners(),
     ...defined({ engine }),
   }
-  const jobs =
-    engine &&
-    startJobs({
-      context,
-      unknownWorkspaces: unknownWorkspacesPolicy(folder, { home, settings }),
-      callbackBody,
-      hmac: hmacSha256,
-    })
+  const unknownWorkspaces = unknownWorkspacesPolicy(folder, { home, settings })
+  const jobs = engine && startJobs({ context, unknownWorkspaces, callbackBody, hmac: hmacSha256 })
   const accounts = options.hasGateway ? configuration.gateway : {}
   const gateway = await composeGateway(accounts, { context, set, credentials: pool })
   return {
