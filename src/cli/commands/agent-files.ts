@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { Problem } from '../../core/problem.ts'
 import { agentsNamed, requireAgent } from '../../service/agents/agents.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
@@ -40,8 +40,9 @@ type ImportFlags = JsonFlag & {
 }
 
 /** Each file is imported whole or not at all. Exit code 1 if one of them was not. */
-export const importAll = (paths: string[], flags: ImportFlags, cli: CliContext): Promise<number> =>
+export const importAll = (named: string[], flags: ImportFlags, cli: CliContext): Promise<number> =>
   withHome(cli, 'rows', async (session) => {
+    const paths = named.flatMap(filesIn)
     if (flags.name !== undefined && paths.length > 1)
       throw new Problem('invalid', '--name is for one file. Import the files one by one to name them.')
     const { out } = cli
@@ -61,6 +62,16 @@ export const importAll = (paths: string[], flags: ImportFlags, cli: CliContext):
     if (flags.json) printJson(out, imported)
     return exit
   })
+
+/** The agent files of a folder, in order of their names. */
+function filesIn(path: string): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const files = readdirSync(path)
+    .filter((name) => /\.(af|json)$/i.test(name))
+    .sort()
+  if (files.length > 0) return files.map((name) => join(path, name))
+  throw new Problem('not-found', `The folder ${path} has no agent files (.af or .json).`)
+}
 
 async function importFile(path: string, flags: ImportFlags, { context, api }: HomeSession) {
   const bytes = readAgentFile(path)
@@ -86,7 +97,7 @@ function readAgentFile(path: string): Buffer<ArrayBuffer> {
     const { code } = fault as NodeJS.ErrnoException
     const why =
       code === 'EISDIR'
-        ? 'is a folder; name its files'
+        ? 'is a folder'
         : code === 'ENOENT'
           ? 'does not exist'
           : `cannot be read (${code})`

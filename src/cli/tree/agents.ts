@@ -68,8 +68,10 @@ export function addAgents(program: HoldfastCommand, { cli, ends }: CommandDeps):
     .action(async (agent, flags) => (await loadFiles()).exportOne(agent, flags, cli))
   agents
     .command('import')
-    .description('Create the agents of agent files. Each file is imported whole or not at all.')
-    .argument('<file...>', 'Agent files.')
+    .description(
+      'Create the agents of agent files, or of all files of a folder. Each file is imported whole or not at all.',
+    )
+    .argument('<file...>', 'Agent files, or folders with them.')
     .option('--name <name>', 'Name of the agent, for one file.')
     .option('--model <handle>', 'Model that replaces the one in the files, as provider/model.')
     .option('--fallback <handle...>', 'Failover models that replace those in the files.')

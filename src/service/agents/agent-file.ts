@@ -1,5 +1,5 @@
 import type { Agent, AgentSettings, Conversation } from '../../core/agent.ts'
-import { type Block, cleanText } from '../../core/block.ts'
+import { type Block, cleanText, DEFAULT_BLOCK_LIMIT } from '../../core/block.ts'
 import { defined } from '../../core/defined.ts'
 import { forkPoint } from '../../core/fork.ts'
 import type { AgentId } from '../../core/id.ts'
@@ -180,10 +180,10 @@ async function toNewAgent(
   return { agent, conversationId, contents }
 }
 
-/** Keeps a value that is over the limit of its block, and raises the limit to fit. */
+/** With its limit as it is, also where the value is longer: the retired server did not enforce limits. */
 function importedBlock(block: NewBlock, context: ServiceContext): Block {
-  const limit = block.limit === undefined ? undefined : Math.max(block.limit, block.value.length)
-  return toBlock({ ...block, ...defined({ limit }) }, context)
+  const { limit = DEFAULT_BLOCK_LIMIT, ...rest } = block
+  return { ...toBlock({ ...rest, limit: Math.max(limit, block.value.length) }, context), limit }
 }
 
 async function toolsToStore(

@@ -20,6 +20,7 @@ import { currentEmbedding, isEmbedded } from '../named-models.ts'
 import { hasRoomForPrompt } from '../window-limit.ts'
 import { newBlockBody, newBlockFrom } from '../wire/block.ts'
 import { type FileMessage, fileMessage, type ReadMessage, readMessages } from './messages.ts'
+import { refuseRepeatedIds, requireByIds, requireToolNames } from './references.ts'
 
 /** What an import request can override. */
 export type ImportOverrides = {
@@ -37,6 +38,7 @@ export function readAgentFile(bytes: Buffer, overrides: ImportOverrides, context
   const file = asInvalidFile('The file is not a valid agent file', () =>
     parsed(agentFile, parseDocument(bytes), 'body'),
   )
+  refuseRepeatedIds(file)
   if (file.agents.length === 0) throw new Problem('invalid-argument', 'The file contains no agents.')
   if (overrides.name && file.agents.length > 1)
     throw new Problem(
@@ -131,6 +133,7 @@ function readAgent(
   const model = overrides.model ? requireModel(overrides.model, context) : modelOfFile(agent, context)
   const tools = requireByIds(file.tools ?? [], agent.tool_ids ?? [])
   const blocks = requireByIds(file.blocks ?? [], agent.block_ids ?? [])
+  requireToolNames(tools.map((tool) => ({ id: tool.id, name: toolNames(tool)[0] })))
   const secrets = { ...agent.secrets, ...agent.tool_exec_environment_variables, ...overrides.secrets }
   // A file from elsewhere must not decide that commands run unasked, or what tools may reach.
   const isLoose = agent.command_approval === 'never'
@@ -214,19 +217,6 @@ function modelOfFile(agent: FileAgent, context: ServiceContext): AgentImport['mo
       `${fault.message.replace(/\.$/, '')}. The form field \`model\` replaces the model of the file.`,
     )
   }
-}
-
-/** A file may have a thousand agents: the index of a list is made once. */
-const indexes = new WeakMap<readonly object[], Map<string, unknown>>()
-
-function requireByIds<T extends { id: string }>(items: readonly T[], ids: readonly string[]): T[] {
-  const byId = indexes.get(items) ?? new Map(items.toReversed().map((item) => [item.id, item]))
-  indexes.set(items, byId)
-  return ids.map((id) => {
-    const item = byId.get(id)
-    if (item) return item as T
-    throw new Problem('invalid', `it refers to ${id}, which is not in the file`)
-  })
 }
 
 type FileTool = z.output<typeof fileTool>
