@@ -1,4 +1,5 @@
 import type { AuditRecord } from '../core/invariants/audit-chain.ts'
+import type { ImportObjectRecord } from '../core/invariants/imports.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 
 /** Read-only pages over the whole database, for invariant checks on a live system. */
@@ -8,5 +9,6 @@ export type SnapshotReader = {
   conversations(): AsyncIterable<ConversationRecord>
   /** The chain of each organization's audit log, in pages. */
   auditChains(): AsyncIterable<AuditRecord>
+  importObjects(): AsyncIterable<ImportObjectRecord>
   liveWorkers(): Promise<Set<string>>
 }

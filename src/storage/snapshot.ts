@@ -10,6 +10,7 @@ import type { SnapshotReader } from '../ports/snapshot.ts'
 import { ofRun } from './conversations/messages.ts'
 import type { Database } from './database/database.ts'
 import { type Executor, statement } from './database/statement.ts'
+import { importObjectRecords } from './imports/object-records.ts'
 import { auditDigest, chainPage, chainsIn } from './people/audit.ts'
 import { conversationOf } from './rows/conversation-row.ts'
 import { MESSAGE_COLUMNS, messagesOf } from './rows/message-row.ts'
@@ -22,7 +23,8 @@ const PAGE = 50
 const MESSAGE_PAGE = 1_000
 
 /** Each page is one snapshot. The whole is not, because a long read would keep the WAL file from shrinking. */
-export function snapshotReader({ readSnapshot }: Database, clock: Clock): SnapshotReader {
+export function snapshotReader(database: Database, clock: Clock): SnapshotReader {
+  const { readSnapshot } = database
   return {
     runs: () =>
       inPages((after) =>
@@ -47,6 +49,8 @@ export function snapshotReader({ readSnapshot }: Database, clock: Clock): Snapsh
     async *auditChains() {
       for (const organization of await readSnapshot(chainsIn)) yield* chainOf(organization)
     },
+
+    importObjects: () => importObjectRecords(database),
 
     liveWorkers: () =>
       readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),

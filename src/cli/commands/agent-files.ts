@@ -95,12 +95,7 @@ function readAgentFile(path: string): Buffer<ArrayBuffer> {
     return readFileSync(path)
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException
-    const why =
-      code === 'EISDIR'
-        ? 'is a folder'
-        : code === 'ENOENT'
-          ? 'does not exist'
-          : `cannot be read (${code})`
+    const why = code === 'EISDIR' ? 'is a folder' : code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`
     throw new Problem('not-found', `The file ${path} ${why}.`)
   }
 }

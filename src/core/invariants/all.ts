@@ -13,6 +13,7 @@ import {
   oneEnd,
 } from './approvals.ts'
 import { type AuditRecord, auditChain } from './audit-chain.ts'
+import { type ImportObjectRecord, importedIsThere } from './imports.ts'
 import {
   acceptedIsKept,
   callResultBijection,
@@ -128,6 +129,9 @@ export const checkStream = (record: StreamRecord): Violation[] =>
 
 export const checkAuditChain = (record: AuditRecord): Violation[] =>
   apply(AUDIT_INVARIANTS, record, `audit log of ${record.organizationId}`)
+
+export const checkImportObject = (record: ImportObjectRecord): Violation[] =>
+  apply([importedIsThere], record, 'imports')
 
 export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 

@@ -1,5 +1,12 @@
 import type { RunId } from '../../core/id.ts'
-import { checkAcrossRuns, checkAuditChain, checkConversation, checkRun, summarize } from '../../core/invariants/all.ts'
+import {
+  checkAcrossRuns,
+  checkAuditChain,
+  checkConversation,
+  checkImportObject,
+  checkRun,
+  summarize,
+} from '../../core/invariants/all.ts'
 import { newRunLinks } from '../../core/invariants/links.ts'
 import type { Invariant, RunSummary, Violation } from '../../core/invariants/record.ts'
 import { noZombie } from '../../core/invariants/runs.ts'
@@ -52,6 +59,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
     report.violations.push(...checkConversation(record))
   }
   for await (const record of context.snapshot.auditChains()) report.violations.push(...checkAuditChain(record))
+  for await (const record of context.snapshot.importObjects()) report.violations.push(...checkImportObject(record))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
   report.violations.push(...(await checkAllGateway(context, workers)))
   await checkUnfinished(

@@ -116,8 +116,8 @@ export function agentAt(index: number, size: WorldSize): OldObject {
     embedding_config: { embedding_model: 'tiny', embedding_dim: 3, handle: 'openai/tiny' },
     compaction_settings: null,
     tool_rules: [
-      { type: 'exit_loop', tool_name: 'look_up', prompt_template: null },
-      { type: 'requires_approval', tool_name: 'look_up', prompt_template: null },
+      { type: 'exit_loop', tool_name: toolAt(index % size.tools).name, prompt_template: null },
+      { type: 'requires_approval', tool_name: toolAt(index % size.tools).name, prompt_template: null },
     ],
     blocks: [blockAt(0), blockAt(index + 1)],
     memory: { blocks: [blockAt(0), blockAt(index + 1)], file_blocks: [], prompt_template: '' },
@@ -137,9 +137,9 @@ export function agentAt(index: number, size: WorldSize): OldObject {
   }
 }
 
-/** Whether the conversation was compacted, and where its summary is stored: after the messages that stay in view. */
+/** Whether the conversation was compacted, and where its summary is stored: between two turns, after messages that stay in view. */
 const summaryAt = (agent: number, size: WorldSize): number =>
-  agent % 3 === 1 && size.messages > 20 ? size.messages - 5 : -1
+  agent % 3 === 1 && size.messages > 20 ? size.messages - 4 - ((size.messages - 5) % 10) : -1
 
 /** Numbers of the messages that the model sees, in its order: the system prompt, the summary, the rest. */
 export function viewOf(agent: number, conversation: number, size: WorldSize): number[] {

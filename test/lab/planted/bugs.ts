@@ -1,8 +1,15 @@
 import { CORE_BUGS } from './core-bugs.ts'
 import { ENGINE_BUGS } from './engine-bugs.ts'
+import { IMPORT_BUGS } from './import-bugs.ts'
 import type { PlantedBug } from './plant.ts'
 import { RECOVERY_BUGS } from './recovery-bugs.ts'
 import { STORAGE_BUGS } from './storage-bugs.ts'
 
 /** Every planted bug. Each must be found by the simulator within 200 seeds. */
-export const PLANTED_BUGS: readonly PlantedBug[] = [...CORE_BUGS, ...ENGINE_BUGS, ...RECOVERY_BUGS, ...STORAGE_BUGS]
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  ...CORE_BUGS,
+  ...ENGINE_BUGS,
+  ...RECOVERY_BUGS,
+  ...STORAGE_BUGS,
+  ...IMPORT_BUGS,
+]

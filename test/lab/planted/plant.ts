@@ -10,6 +10,8 @@ export type PlantedBug = {
   file: string
   find: string
   replace: string
+  /** The simulation that must find it: a day of turns, or an import. */
+  lab?: 'imports'
   /** The promise that the bug breaks. */
   breaks: string
 }
@@ -27,7 +29,7 @@ export function plant(bug: PlantedBug): PlantedCopy {
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'))
   writeFileSync(join(home, 'src', bug.file), patched)
   return {
-    worker: join(home, 'test/lab/simulator/seed-worker.ts'),
+    worker: join(home, 'test/lab/simulator', bug.lab === 'imports' ? 'import-seed-worker.ts' : 'seed-worker.ts'),
     remove: () => rmSync(home, { recursive: true, force: true }),
   }
 }

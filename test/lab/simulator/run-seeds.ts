@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { SeedLine } from './seed-worker.ts'
+import type { SeedLine } from './report-seeds.ts'
 
 export type SeedsOptions = {
   from: number
@@ -62,6 +62,9 @@ export const neverReached = (reached: Record<string, number>): string[] =>
 
 export const seedsPerCoreMinute = ({ seeds, cpuMs }: SeedsReport): number =>
   cpuMs > 0 ? Math.round((seeds / cpuMs) * 60_000) : 0
+
+/** Simulated imports. */
+export const IMPORT_WORKER = fileURLToPath(new URL('./import-seed-worker.ts', import.meta.url))
 
 const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
 const SILENCE_MS = 60_000

@@ -175,7 +175,7 @@ export function newAssembler({ promptId, summaryId }: { promptId: string | undef
     const isAnswered = answer.body.calls.every(({ callId }) => outcomes.has(callId))
     const tool: SourceMessage = {
       id: first?.id ?? '',
-      createdAt: results.at(-1)?.createdAt ?? answer.createdAt,
+      createdAt: (results.at(-1) ?? approvals.at(-1) ?? answer).createdAt,
       body: {
         role: 'tool',
         outcomes: answer.body.calls.map(({ callId }) => outcomes.get(callId) ?? settle(callId, 'lost')),

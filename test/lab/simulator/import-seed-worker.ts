@@ -1,0 +1,4 @@
+import { runImportSeed } from './import-seed.ts'
+import { reportSeeds } from './report-seeds.ts'
+
+await reportSeeds(runImportSeed)
