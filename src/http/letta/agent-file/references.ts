@@ -12,7 +12,7 @@ type FileParts = {
   tools?: readonly WithId[] | null | undefined
 }
 
-/** Ids are how the parts of a file refer to each other: with two of one id, or none, nobody could say what is meant. */
+/** Ids are how the parts of a file refer to each other: with two of one id, or none, a reference has no meaning. */
 export function refuseRepeatedIds({ agents, blocks, tools }: FileParts): void {
   refuseRepeated(
     'agents',
