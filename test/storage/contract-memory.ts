@@ -95,6 +95,34 @@ async function keptPrompt(
 }
 
 export const MEMORY: ContractTests = {
+  async 'the writes of a tool are all made, or none if a row has changed'({ store }) {
+    const { agentId } = await createAgent(store)
+    const agent = { organizationId: ORGANIZATION, agentId }
+    const [human, old] = [newBlock('human'), newBlock('old')]
+    for (const block of [human, old]) {
+      await store.blocks.create(block)
+      await store.blocks.attach(ORGANIZATION, agentId, block.id)
+    }
+    const create = (label: string) =>
+      ({ type: 'create-block', blockId: newBlock(label).id, label, value: 'v', description: 'd' }) as const
+    const labels = async () => (await store.blocks.ofAgent(ORGANIZATION, agentId)).map(({ label }) => label)
+    const taken = [create('new'), { type: 'relabel-block', blockId: human.id, label: 'new' }] as const
+    assert.equal(await store.toolWrites.carryOut(agent, taken, AT), 'stale')
+    assert.equal(await store.toolWrites.carryOut(agent, [create('human')], AT), 'stale')
+    assert.deepEqual(await labels(), ['human', 'old'])
+    const writes = [
+      { type: 'detach-block', blockId: old.id },
+      { type: 'relabel-block', blockId: human.id, label: 'user', description: 'who' },
+      { type: 'replace-block', blockId: human.id, value: 'Ada', version: 1 },
+      create('old'),
+    ] as const
+    assert.equal(await store.toolWrites.carryOut(agent, writes, AT), 'done')
+    assert.deepEqual(await labels(), ['user', 'old'])
+    assert.equal(await store.toolWrites.carryOut(agent, [writes[0]], AT), 'stale')
+    const found = await store.blocks.get(ORGANIZATION, human.id)
+    assert.deepEqual([found?.value, found?.description, found?.version], ['Ada', 'who', 2])
+  },
+
   'every column of a block is read back as it was written and as it was updated': async ({ store }) => {
     const fixed = { id: `block-${randomUUID()}` as BlockId, organizationId: ORGANIZATION, createdAt: AT }
     const written: Block = { ...filledBlock({ text: 'written', flag: 1, number: 7 }), ...fixed }
