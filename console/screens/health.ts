@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type Failure, request } from '../api.ts'
+import { Gateway } from '../health/gateway.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
 import { visible } from '../parts/markdown.ts'
@@ -34,7 +35,7 @@ export function HealthScreen() {
     <h1>Health</h1>
     ${!may('admin') && html`<p class="hint">Providers, queues and the doctor are for administrators.</p>`}
     <${Fault} failure=${health.failure} />
-    ${value && html`<${Queues} of=${value} /><${Providers} of=${value.providers} /><${Machine} of=${value} /><${Doctor} />`}
+    ${value && html`<${Queues} of=${value} /><${Providers} of=${value.providers} /><${Gateway} /><${Machine} of=${value} /><${Doctor} />`}
     <${Spending} />
     <${Limits} />
   `

@@ -12,6 +12,8 @@ export type ChangedKind =
   | 'user'
   | 'credential'
   | 'cooldown'
+  | 'gateway_account'
+  | 'pairing'
 
 /**
  * Says that a row was created, changed or deleted. It carries no data: its reader fetches what it shows again, so a

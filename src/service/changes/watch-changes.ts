@@ -6,7 +6,14 @@ import type { FeedItem } from '../../ports/change-feed.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /** What only administrators may list, only they are told about. */
-const ADMIN_KINDS: ReadonlySet<ChangedKind> = new Set(['key', 'user', 'credential', 'cooldown'])
+const ADMIN_KINDS: ReadonlySet<ChangedKind> = new Set([
+  'key',
+  'user',
+  'credential',
+  'cooldown',
+  'gateway_account',
+  'pairing',
+])
 
 /** The changes of the caller's organization after this position; without one, from now on. */
 export function watchChanges(

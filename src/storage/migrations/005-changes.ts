@@ -59,7 +59,11 @@ export const changes: Migration = {
   ],
 }
 
-function announcing({ table, kind, id = 'id', agent, conversation, changed }: Watched, verb: Verb, dialect: Dialect) {
+export function announcing(
+  { table, kind, id = 'id', agent, conversation, changed }: Watched,
+  verb: Verb,
+  dialect: Dialect,
+) {
   const row = verb === 'deleted' ? 'old' : 'new'
   const event = verb === 'changed' ? `update of ${changed.join(', ')}` : EVENTS[verb]
   const column = (name: string | undefined) => (name === undefined ? 'null' : `${row}.${name}`)

@@ -11,6 +11,7 @@ import { toolsScope } from './010-tools-scope.ts'
 import { imports } from './011-imports.ts'
 import { gateway } from './012-gateway.ts'
 import { webhookSecrets } from './013-webhook-secrets.ts'
+import { gatewayChanges } from './014-gateway-changes.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -37,6 +38,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     imports,
     gateway,
     webhookSecrets,
+    gatewayChanges,
   ],
   chunks: [firstOfChunks],
 }

@@ -17,6 +17,18 @@ export function retryAfterRemoving<T>(obstacles: readonly string[], work: () => 
 export function ensureFolder(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found && !found.isDirectory()) rmSync(path, { force: true })
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  makeFolder(path)
   chmodSync(path, 0o700)
+}
+
+/**
+ * Makes one folder. Not `recursive`: if the folder above was deleted from outside of the sandbox, Node.js repeats such a
+ * call for ever, and the supervisor would take a processor and never end.
+ */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code !== 'EEXIST') throw fault
+  }
 }

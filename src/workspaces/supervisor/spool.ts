@@ -1,8 +1,8 @@
-import { chmodSync, mkdirSync, opendirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, opendirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { defined } from '../../core/defined.ts'
 import type { OutputStream, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
-import { ensureFolder, retryAfterRemoving } from './ensure-folder.ts'
+import { ensureFolder, makeFolder, retryAfterRemoving } from './ensure-folder.ts'
 import { SPOOL_BYTES } from './output.ts'
 import { appendPlain, readPlain, writePlain } from './plain-files.ts'
 
@@ -39,13 +39,13 @@ export function newSpool(folder: string) {
     /** Once this returns, the command counts as started. */
     recordStart(start: ProcessStart): void {
       withRepair(() => {
-        mkdirSync(folderOf(start.processId), { recursive: true, mode: 0o700 })
+        makeFolder(folderOf(start.processId))
         writeJsonAtomic(join(folderOf(start.processId), 'beginning.json'), start)
       })
     },
     recordEnd(processId: string, end: ProcessEnd): void {
       withRepair(() => {
-        mkdirSync(folderOf(processId), { recursive: true, mode: 0o700 })
+        makeFolder(folderOf(processId))
         writeJsonAtomic(join(folderOf(processId), 'end.json'), end)
       })
     },

@@ -5,8 +5,21 @@ import { defined } from '../../../core/defined.ts'
 const changeSchema = z
   .object({
     kind: z
-      .enum(['agent', 'conversation', 'run', 'block', 'tool', 'mcp_server', 'key', 'user', 'credential', 'cooldown'])
-      .describe('What changed. The last four are for keys with the scope "admin".'),
+      .enum([
+        'agent',
+        'conversation',
+        'run',
+        'block',
+        'tool',
+        'mcp_server',
+        'key',
+        'user',
+        'credential',
+        'cooldown',
+        'gateway_account',
+        'pairing',
+      ])
+      .describe('What changed. The last six are for keys with the scope "admin".'),
     id: z.string(),
     agent_id: z.string().optional().describe('The agent of a run or a conversation.'),
     conversation_id: z.string().optional().describe('The conversation of a run.'),
