@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { defined } from '../src/core/defined.ts'
 import { type BenchRunner, SideFailed, type SideName } from './bench-runner.ts'
 import { type Figure, type FigureName, median, show } from './figures.ts'
+import { pythonTool } from './python-tool.ts'
 import { server } from './server/figures.ts'
 import { shell } from './shell.ts'
 import type { Measurement } from './side.ts'
@@ -20,6 +21,7 @@ export type BenchmarkName =
   | 'warm'
   | 'cache'
   | 'shell'
+  | 'python-tool'
   | 'client'
   | 'server'
 export type Benchmark = (runner: BenchRunner, size: Size) => Promise<Figure[]>
@@ -38,6 +40,7 @@ export const BENCHMARKS: Record<BenchmarkName, Benchmark> = {
   warm,
   cache,
   shell,
+  'python-tool': pythonTool,
   client,
   server,
 }

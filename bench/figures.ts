@@ -16,6 +16,8 @@ export const BUDGETS = {
   cache_resident_growth: 1.05,
   eviction_delay_ms: 5,
   shell_ratio: 2,
+  python_first_ms: 150,
+  python_later_ms: 30,
   chunk_delay_ratio: 1.25,
   chunk_delay_strict: undefined,
   chunk_delay_p99: 2,

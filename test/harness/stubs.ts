@@ -100,7 +100,7 @@ const refusePackages = async () => {
   throw new Error('this test installs no packages')
 }
 
-const noPackages: PythonPackages = { of: async () => undefined, add: refusePackages, remove: refusePackages }
+export const noPackages: PythonPackages = { of: async () => undefined, add: refusePackages, remove: refusePackages }
 
 const noBackups: Backups = {
   last: async () => undefined,

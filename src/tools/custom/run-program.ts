@@ -33,7 +33,8 @@ export function newProgramRunner({ workspaces, clock, timeoutSeconds }: SourceTo
     { call, context }: { call: ProgramCall; context: ToolContext },
   ): Promise<ToolAnswer> {
     const { signal, progress } = context
-    const forMs = timeoutSeconds * 1_000 - (clock.now() - started.startedAt)
+    // A worker that takes a call over gives it the whole time again: the clocks of two processes may differ.
+    const forMs = timeoutSeconds * 1_000
     const current = started.ending
       ? started
       : await followCommand(workspace, started, { clock, signal, forMs, progress })

@@ -3,6 +3,7 @@ import { ENGINE_BUGS } from './engine-bugs.ts'
 import { IMPORT_BUGS } from './import-bugs.ts'
 import type { PlantedBug } from './plant.ts'
 import { RECOVERY_BUGS } from './recovery-bugs.ts'
+import { SOURCE_BUGS } from './source-bugs.ts'
 import { STORAGE_BUGS } from './storage-bugs.ts'
 
 /** Every planted bug. Each must be found by the simulator within 200 seeds. */
@@ -10,6 +11,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...CORE_BUGS,
   ...ENGINE_BUGS,
   ...RECOVERY_BUGS,
+  ...SOURCE_BUGS,
   ...STORAGE_BUGS,
   ...IMPORT_BUGS,
 ]

@@ -10,13 +10,15 @@ import type { Credentials } from '../../../src/ports/credentials.ts'
 import { newCredentialPool } from '../../../src/providers/credentials/credential-pool.ts'
 import type { ServiceContext } from '../../../src/service/service-context.ts'
 import { shareSqliteStore } from '../../../src/storage/sqlite.ts'
+import { newSourceTools } from '../../../src/tools/custom/source-tools.ts'
 import { toolRegistry } from '../../../src/tools/registry.ts'
 import { killable, newKillSwitch } from '../../harness/killable.ts'
-import { newStubContext, plainBox, stubEngineDeps } from '../../harness/stubs.ts'
+import { newStubContext, noPackages, plainBox, stubEngineDeps } from '../../harness/stubs.ts'
 import type { FaultInjector } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import { simulatedModels } from './model.ts'
 import { simulatedProgram } from './remote-tools.ts'
+import { type Sandboxes, SOURCE_SECONDS, SOURCE_TOOL } from './sandboxes.ts'
 import type { Setup } from './setup.ts'
 import type { TokenServer } from './token-server.ts'
 import { type Outside, simulatedTools } from './tools.ts'
@@ -47,6 +49,7 @@ export type SimulatedProcessDeps = {
   setup: Setup
   vendors: Vendors
   tokenServer: TokenServer
+  sandboxes: Sandboxes
   /** How far the calendar is ahead of the simulation: nights are skipped. */
   nights(): number
   onDeath(name: string): void
@@ -56,7 +59,7 @@ export type SimulatedProcessDeps = {
 const cacheEntriesOf = (name: string): number => [0, 1, 1_000][(name.codePointAt(name.length - 1) ?? 0) % 3]!
 
 export async function startProcess(parts: SimulatedProcessDeps): Promise<SimulatedProcess> {
-  const { name, kernel, injector, database, observer, outside, setup, vendors, tokenServer, onDeath } = parts
+  const { name, kernel, injector, database, observer, outside, setup, vendors, tokenServer, sandboxes, onDeath } = parts
   const life = newKillSwitch()
   let pausedUntil = 0
   let skew = 0
@@ -115,7 +118,25 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     historyCache: newHistoryCache({ limits: { entries: cacheEntriesOf(name), bytes: 1e9, idleMs: 60_000 }, clock }),
     credentials: observedPool(pool, { name, observer }),
     models: simulatedModels({ kernel, injector, clock, observer, vendors, setup, name }),
-    tools: toolRegistry(simulatedTools({ kernel, injector, clock, outside, kill, name, observer, setup })),
+    tools: toolRegistry(
+      simulatedTools({ kernel, injector, clock, outside, kill, name, observer, setup }).filter(
+        (tool) => !(setup.hasSources && tool.name === SOURCE_TOOL),
+      ),
+    ),
+    sources: sandboxes.observed(
+      newSourceTools({
+        workspaces: killable(sandboxes.workspaces, life),
+        containment: 'bubblewrap',
+        clock,
+        digest: sha256,
+        packages: noPackages,
+        agentOf: async () => undefined,
+        secretsOf: async () => ({}),
+        blocksOf: async () => [],
+        timeoutSeconds: SOURCE_SECONDS,
+      }),
+      { told: outside, process: name },
+    ),
     spill: { save: async (callId) => `spill/${callId}` },
     clock,
     randomness,

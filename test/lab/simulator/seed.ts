@@ -15,6 +15,7 @@ import { newLogins } from './logins.ts'
 import { seedNotes } from './note-check.ts'
 import { EPOCH, type SimulatedProcess, startProcess } from './process.ts'
 import { REMOTE_TOOLS, storeRemoteTools } from './remote-tools.ts'
+import { newSandboxes, sourceTool } from './sandboxes.ts'
 import { drawSetup, type Setup } from './setup.ts'
 import { openTokenServer } from './token-server.ts'
 import { KINDS } from './tools.ts'
@@ -61,7 +62,8 @@ export async function runSeed({
   const drawn = drawFaults(kernel)
   const faults = exactly ?? (allow ? new Set([...drawn].filter((fault) => allow.has(fault))) : drawn)
   const injector = newFaultInjector(kernel, { faults, endsAt: durationMs })
-  const setup = drawSetup(kernel)
+  const setup = drawSetup(kernel, seed)
+  const sandboxes = newSandboxes({ kernel, injector })
   let nights = 0
   const now = () => kernel.now() + nights
   const vendors = newVendors({ kernel, injector, setup, now, endsAt: durationMs })
@@ -94,6 +96,7 @@ export async function runSeed({
     const opened = await shareSqliteStore({ database, clock: quiet, ownership: 'peer' })
     checker = newChecker(kernel, { database: bare, opened, runningIn, vendors, setup })
     seeded = await createConversations(opened.store, { kernel, setup, count: Math.min(2, clients) })
+    if (setup.hasSources) await opened.store.tools.create(sourceTool())
     if (setup.login !== 'none') await logins.logIn(opened.store)
     seedNotes(bare, { setup, seed, epoch: EPOCH })
     store = opened.store
@@ -111,7 +114,7 @@ export async function runSeed({
       processDied(name)
       kernel.after(restartDelay(kernel), () => void boot().catch(fail))
     }
-    const deps = { kernel, injector, database, observer, outside, setup, vendors, tokenServer }
+    const deps = { kernel, injector, database, observer, outside, setup, vendors, tokenServer, sandboxes }
     processes.push(await startProcess({ name, ...deps, nights: () => nights, onDeath }))
   }
   const fail = (fault: unknown) => {
@@ -159,6 +162,7 @@ export async function runSeed({
   }
   if (kernel.isExhausted()) checker!.violate('I13 endless loop: the day has too many events')
   await whenOver(kernel, checkAtEnd(), 1)
+  violations.push(...sandboxes.faults(bare))
   for (const each of processes) each.kill('the day is over')
   process.off('unhandledRejection', fail)
   tokenServer.close()

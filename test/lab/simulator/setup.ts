@@ -19,6 +19,8 @@ export type Setup = {
   strategy: PoolStrategy
   /** Whether `sim` also has an expiring login. `strict`: its refresh tokens are single-use. */
   login: 'none' | 'lenient' | 'strict'
+  /** Whether one of the tools is brought as source. */
+  hasSources: boolean
 }
 
 const CHAINS: TargetHandle[][] = [
@@ -31,7 +33,8 @@ const CHAINS: TargetHandle[][] = [
 
 const STRATEGIES: PoolStrategy[] = ['fill_first', 'fill_first', 'round_robin', 'least_used', 'random']
 
-export function drawSetup(kernel: Kernel): Setup {
+/** Sources take a share of the days without a draw: the other days stay as they were. */
+export function drawSetup(kernel: Kernel, seed: number): Setup {
   const chain = kernel.pick(CHAINS)
   const isAggregator = kernel.chance(0.25)
   const isSmall = kernel.chance(0.4)
@@ -53,6 +56,7 @@ export function drawSetup(kernel: Kernel): Setup {
     keys,
     strategy,
     login,
+    hasSources: seed % 4 === 3,
     windows: isSmall ? windows : {},
     stated,
     hasGiants: isSmall && hasGiants,
