@@ -7,12 +7,13 @@ const answer = z.object({ name: z.string() })
 const params = { agent_id: z.string() }
 const handle = () => ({ name: 'ada' })
 
-test('an operation has a method and a path, is JSON by default, and is audited by default if it deletes', () => {
+test('an operation has a method and a path, is JSON by default, and is audited by default if it may change something', () => {
   const declared = { scope: 'read', summary: 'Shows', params, answer, handle } as const
   const { method, path, consumes, streams, audit } = operation({ route: 'GET /v1/agents/:agent_id', ...declared })
   assert.deepEqual([method, path], ['GET', '/v1/agents/:agent_id'])
   assert.deepEqual([consumes, streams, audit], ['application/json', 'never', 'none'])
-  assert.equal(operation({ route: 'DELETE /v1/agents/:agent_id', ...declared }).audit, 'by-request')
+  const changing = { ...declared, scope: 'agent' as const }
+  assert.equal(operation({ route: 'DELETE /v1/agents/:agent_id', ...changing }).audit, 'with-change')
 })
 
 test('an operation without a scope, or whose handler does not match its schemas, does not compile', () => {
