@@ -12,9 +12,10 @@ import type {
   PlatformConnection,
   ReceiveOptions,
 } from '../../ports/platform.ts'
-import { failureOf, isNotModified, lostCall, type TelegramError } from './errors.ts'
+import { lostCall } from './errors.ts'
 import { markdownToHtml } from './markdown-html.ts'
 import { type Bot, rawUpdateOf, readUpdate, type WireUpdate } from './read-update.ts'
+import { failed, grammyTransport, type TelegramTransport } from './transport.ts'
 import { receiveByWebhook } from './webhook.ts'
 
 /** One message a second in a private chat, 20 a minute in a group, 30 a second in all; edits count. With a margin. */
@@ -33,46 +34,30 @@ const PLACEHOLDER = '…'
 /** Telegram holds an empty poll for so long, at most 50 s. */
 const POLL_S = 25
 const POLL_TIMEOUT_MS = 45_000
-const CALL_TIMEOUT_MS = 20_000
 /** Only these kinds are delivered. The setting is sticky, so it is always stated. */
 const UPDATE_KINDS = ['message', 'edited_message', 'callback_query', 'stopped_message_generation'] as const
 
 const DEFAULT_ROOT = 'https://api.telegram.org'
 
-type Raw = (method: string, payload: object, signal: AbortSignal) => Promise<unknown>
-
-/** Telegram by long polling, or by a webhook if one is configured. grammY makes the calls; retries are the gateway's. */
+/** Telegram by long polling, or by a webhook if one is configured. */
 export async function openTelegram(settings: AccountSettings, known?: BotIdentity): Promise<PlatformConnection> {
-  const { Api, GrammyError, HttpError } = await import('grammy')
   const { token = '', apiRoot = DEFAULT_ROOT } = settings
   const root = apiRoot.replace(/\/+$/, '')
   // Without a token every call is refused before it is made.
-  const api = new Api(token === '' ? 'none' : token, { apiRoot: root })
-  const raw = api.raw as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>
+  const call: TelegramTransport = token === '' ? async () => failed(NO_TOKEN) : await grammyTransport(token, root)
+  return telegramOver(call, { settings, known, files: `${root}/file/bot${token}` })
+}
+
+type TelegramOptions = {
+  settings: AccountSettings
+  known: BotIdentity | undefined
+  /** Where files are downloaded. */
+  files: string
+}
+
+/** The platform over any transport: the lab has one with virtual time and faults. */
+export function telegramOver(call: TelegramTransport, { settings, known, files }: TelegramOptions): PlatformConnection {
   let bot: Bot | undefined = known
-
-  // grammY calls a method without parameters without a payload.
-  const callRaw: Raw = (method, payload, signal) =>
-    method === 'getMe' ? raw.getMe!(signal) : raw[method]!(payload, signal)
-
-  async function call<T = object>(
-    method: string,
-    payload: object,
-    { signal, timeoutMs = CALL_TIMEOUT_MS }: { signal: AbortSignal; timeoutMs?: number },
-  ): Promise<CallOutcome<{ result: T }>> {
-    if (token === '') return failed(NO_TOKEN)
-    try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      return { type: 'done', result: (await callRaw(method, payload, limit)) as T }
-    } catch (fault) {
-      if (fault instanceof GrammyError) {
-        const error = fault as TelegramError
-        return isNotModified(error) ? { type: 'done', result: {} as T } : failed(failureOf(error))
-      }
-      if (fault instanceof HttpError) return failed(lostCall(fault.error))
-      return failed(lostCall(fault))
-    }
-  }
 
   async function poll(options: ReceiveOptions): Promise<CallFailure> {
     const { commit, alive, signal } = options
@@ -161,7 +146,7 @@ export async function openTelegram(settings: AccountSettings, known?: BotIdentit
       if (found.type === 'failed') return found
       const { file_path: path } = found.result
       if (!path) return failed({ kind: 'refused', detail: 'Telegram has no path for the file' })
-      return readFile(`${root}/file/bot${token}/${path}`, signal)
+      return readFile(`${files}/${path}`, signal)
     },
 
     close: async () => undefined,
@@ -173,8 +158,6 @@ const NO_TOKEN: CallFailure = {
   kind: 'unauthorized',
   detail: 'The account has no token. Set its `token` in config.yaml, or TELEGRAM_BOT_TOKEN.',
 }
-
-const failed = (failure: CallFailure): { type: 'failed'; failure: CallFailure } => ({ type: 'failed', failure })
 
 function readStored(text: string, bot: Bot | undefined): Incoming {
   try {

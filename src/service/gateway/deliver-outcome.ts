@@ -32,11 +32,14 @@ type DeliveryProgress = 'running' | 'waiting' | 'ended'
  * the end of the delivery are one commit, so that the outcome is said exactly once.
  */
 export async function deliverOutcome(
-  delivery: Delivery,
+  { runId }: Pick<Delivery, 'runId'>,
   options: DeliverOptions,
   context: ServiceContext,
 ): Promise<DeliveryProgress> {
   const { deps, organizationId } = context
+  // As it is now: a commit whose answer was lost must not be made again with other tokens or other messages.
+  const delivery = await deps.store.gateway.delivery(organizationId, runId)
+  if (!delivery || delivery.state === 'ended') return 'ended'
   const { scope } = options
   const run = await deps.store.runs.get(organizationId, delivery.runId)
   if (!run) return endMissing(delivery, options, context)

@@ -187,7 +187,7 @@ export const EPOCH = Date.UTC(2026, 0, 1)
 
 type SimulatedClockDeps = { inside(task: () => void): void; skew(): number }
 
-function simulatedClock(kernel: Kernel, { inside, skew }: SimulatedClockDeps): Clock {
+export function simulatedClock(kernel: Kernel, { inside, skew }: SimulatedClockDeps): Clock {
   const sleep = (ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve) => {
       if (signal?.aborted) return resolve()

@@ -1,0 +1,36 @@
+import type { CallFailure } from '../../core/gateway/send-plan.ts'
+import type { CallOutcome } from '../../ports/platform.ts'
+import { failureOf, isNotModified, lostCall, type TelegramError } from './errors.ts'
+
+/** One call of the Bot API. The outcome is a value, and no call is repeated. */
+export type TelegramTransport = <T = object>(
+  method: string,
+  payload: object,
+  options: { signal: AbortSignal; timeoutMs?: number },
+) => Promise<CallOutcome<{ result: T }>>
+
+const CALL_TIMEOUT_MS = 20_000
+
+export const failed = (failure: CallFailure): { type: 'failed'; failure: CallFailure } => ({ type: 'failed', failure })
+
+/** grammY makes the calls. Its own retries are not used. */
+export async function grammyTransport(token: string, apiRoot: string): Promise<TelegramTransport> {
+  const { Api, GrammyError, HttpError } = await import('grammy')
+  const api = new Api(token, { apiRoot })
+  const raw = api.raw as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>
+  return async <T>(method: string, payload: object, options: { signal: AbortSignal; timeoutMs?: number }) => {
+    const limit = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs ?? CALL_TIMEOUT_MS)])
+    try {
+      // grammY calls a method without parameters without a payload.
+      const result = await (method === 'getMe' ? raw.getMe!(limit) : raw[method]!(payload, limit))
+      return { type: 'done', result: result as T }
+    } catch (fault) {
+      if (fault instanceof GrammyError) return outcomeOf<T>(fault as TelegramError)
+      return failed(lostCall(fault instanceof HttpError ? fault.error : fault))
+    }
+  }
+}
+
+/** The outcome of a call that Telegram answered with an error. */
+export const outcomeOf = <T>(error: TelegramError): CallOutcome<{ result: T }> =>
+  isNotModified(error) ? { type: 'done', result: {} as T } : failed(failureOf(error))
