@@ -69,7 +69,8 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
   }
 
   function start(chatId: string, row: OutboundRow): void {
-    const done = sendOne(row)
+    // Not in flight here, so the commit of its beginning was reported as failed, and no call was made.
+    const done = (row.state === 'sending' ? settleUnsent(row) : sendOne(row))
       .catch((fault) => {
         fail(fault, `sending ${row.key}`)
         return clock.sleep(RETRY_MS, signal)
