@@ -49,6 +49,9 @@ export type GatewayChange =
   | { type: 'add-session'; session: ChatSession }
   | { type: 'touch-session'; key: string; at: number }
   | { type: 'move-chat'; from: string; to: string }
+  /** Nothing if the run has one: it may be further already. */
+  | { type: 'add-delivery'; delivery: Delivery }
+  /** A delivery that has ended stays so. */
   | { type: 'save-delivery'; delivery: Delivery }
   /** Nothing if the account has a message with this key. */
   | { type: 'add-outbound'; message: NewOutbound }

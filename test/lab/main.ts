@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { errorText } from '../../src/core/error-text.ts'
+import { runGatewayKills } from './kill/gateway-kills.ts'
 import { runKills, runKillsOverHttp } from './kill/harness.ts'
 import { PLANTED_BUGS } from './planted/bugs.ts'
 import { huntAll } from './planted/hunt.ts'
@@ -25,6 +26,7 @@ The simulator, the planted bugs and the kill harness, on one screen and in lab-r
   --database NAME    sqlite or postgres, for kills
   --seed SEED        one seed as a story, and nothing else
   --http             the kills of the server under the official client, and nothing else
+  --gateway          the kills of servers between messages of a chat platform and their answers, and nothing else
   --json             the result as JSON
 `
 
@@ -36,6 +38,7 @@ const OPTIONS = {
   database: { type: 'string' },
   quick: { type: 'boolean', default: false },
   http: { type: 'boolean', default: false },
+  gateway: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
@@ -64,8 +67,18 @@ if (values.help) {
   process.exitCode = await printSeed(numberOf('seed', values.seed))
 } else if (values.http) {
   process.exitCode = await killOverHttp()
+} else if (values.gateway) {
+  process.exitCode = await killUnderChats()
 } else {
   process.exitCode = await runLab()
+}
+
+/** 1,000 kills by default. */
+async function killUnderChats(): Promise<number> {
+  const kills = values.kills === undefined ? FULL.kills : numberOf('kills', values.kills)
+  const report = await runGatewayKills({ kills, seed: numberOf('from', values.from), onProgress: console.error })
+  console.log(JSON.stringify(report, null, 2))
+  return report.violations.length === 0 ? 0 : 1
 }
 
 async function runLab(): Promise<number> {

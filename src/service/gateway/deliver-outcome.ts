@@ -145,7 +145,7 @@ async function closeApproval(
 }
 
 function openDelivery({ after: _, ...delivery }: Delivery, runId: RunId, { deps }: ServiceContext): GatewayChange {
-  return { type: 'save-delivery', delivery: { ...delivery, runId, state: 'open', createdAt: deps.clock.now() } }
+  return { type: 'add-delivery', delivery: { ...delivery, runId, state: 'open', createdAt: deps.clock.now() } }
 }
 
 const messageKey = (runId: RunId, index: number): string => `run/${runId}/${index}`

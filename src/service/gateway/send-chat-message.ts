@@ -153,13 +153,13 @@ function changesOf(
   return [
     { ...ended, numbers: [first!] },
     ...(parts.length > 0 ? [{ ...ended, numbers: parts, reason: 'merged' as const }] : []),
-    { type: 'save-delivery', delivery },
+    { type: 'add-delivery', delivery },
     // If the run that it joined ends without reading it, the message gets this run.
     ...(sent.request === sent.runId
       ? []
       : [
           {
-            type: 'save-delivery' as const,
+            type: 'add-delivery' as const,
             delivery: { ...delivery, runId: sent.request, state: 'reserved' as const, after: sent.runId },
           },
         ]),

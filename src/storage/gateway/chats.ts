@@ -205,6 +205,13 @@ const deliveryOf = statement<{ organization: OrganizationId; run: RunId }>()((db
     .where('run_id', '=', p('run')),
 )
 
+export const insertDelivery = statement<NewRow<'gateway_deliveries'>>()((db, p) =>
+  db
+    .insertInto('gateway_deliveries')
+    .values(parametersOf(p, GATEWAY_DELIVERY.columns))
+    .onConflict((conflict) => conflict.column('run_id').doNothing()),
+)
+
 /** A delivery that has ended stays so. */
 const putDelivery = statement<NewRow<'gateway_deliveries'>>()((db, p) =>
   db

@@ -6,10 +6,11 @@ import type { Clock } from '../../ports/clock.ts'
 import type { GatewayChange, GatewayCounts, GatewayStore } from '../../ports/gateway-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { GATEWAY_SESSION, GATEWAY_TOKEN } from '../rows/gateway-rows.ts'
+import { GATEWAY_DELIVERY, GATEWAY_SESSION, GATEWAY_TOKEN } from '../rows/gateway-rows.ts'
 import { accountStore, holdsLease, lockKey } from './accounts.ts'
 import {
   chatStore,
+  insertDelivery,
   insertSession,
   insertToken,
   moveDeliveries,
@@ -110,6 +111,9 @@ async function carryOut(db: Executor, change: GatewayChange, { organizationId, a
       for (const move of [moveSessions, moveDeliveries, moveOutbound]) await db.run(move, { ...key, from, to })
       return
     }
+    case 'add-delivery':
+      await db.run(insertDelivery, GATEWAY_DELIVERY.rowOf(change.delivery))
+      return
     case 'save-delivery':
       return saveDelivery(db, change.delivery)
     case 'add-outbound':

@@ -11,13 +11,19 @@ export type PlantedBug = {
   find: string
   replace: string
   /** The simulation that must find it: a day of turns, or an import. */
-  lab?: 'imports'
+  lab?: 'imports' | 'gateway'
   /** The promise that the bug breaks. */
   breaks: string
 }
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const COPIED = ['src', 'test/lab/simulator', 'test/harness', 'package.json']
+
+const WORKERS = {
+  turns: 'seed-worker.ts',
+  imports: 'import-seed-worker.ts',
+  gateway: 'gateway/gateway-seed-worker.ts',
+} as const
 
 export type PlantedCopy = { worker: string; remove(): void }
 
@@ -29,7 +35,7 @@ export function plant(bug: PlantedBug): PlantedCopy {
   symlinkSync(join(ROOT, 'node_modules'), join(home, 'node_modules'))
   writeFileSync(join(home, 'src', bug.file), patched)
   return {
-    worker: join(home, 'test/lab/simulator', bug.lab === 'imports' ? 'import-seed-worker.ts' : 'seed-worker.ts'),
+    worker: join(home, 'test/lab/simulator', WORKERS[bug.lab ?? 'turns']),
     remove: () => rmSync(home, { recursive: true, force: true }),
   }
 }

@@ -113,6 +113,9 @@ export async function runGatewaySeed(seed: number): Promise<GatewaySeedReport> {
     database.prepare("select count(*) as count from gateway_outbound where state in ('unknown', 'failed')").get()
       ?.count,
   )
+  const strays = telegram.world.messages.filter(({ from, text }) => from.is_bot && text === '…').length
+  const lost = Number(database.prepare('select sum(lost) as count from gateway_outbound').get()?.count)
+  if (strays > lost) violations.push(`${strays} placeholders stayed empty, and only ${lost} were lost`)
   if (unknown > 0) violations.push(`${unknown} messages ended unknown or failed`)
   for (const each of processes) each.kill('the day is over')
   process.off('unhandledRejection', fail)
@@ -197,7 +200,8 @@ function checkAnswers(expected: readonly Expectation[], { telegram, posted }: Ou
     const doneCount = countOf(`Done: ${text}`, messages)
     if (doneCount > 1) faults.push(`the end of "${text}" was said ${doneCount} times`)
     if (times > 0 && firstPress(to) === undefined) faults.push(`"${to}" was posted and the chat was not told`)
-    const refused = messages.some(({ text: said }) => said.includes('was denied') && said.includes(to))
+    const isPrompt = ({ versions }: SimulatedMessage) => versions.some((said) => said.includes(`"to": "${to}"`))
+    const refused = messages.some((message) => isPrompt(message) && message.text.includes('was denied'))
     if (refused && times > 0) faults.push(`"${to}" was denied and posted`)
     return faults
   })
