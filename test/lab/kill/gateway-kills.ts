@@ -29,12 +29,16 @@ export type GatewayKillOptions = {
 export type GatewayKillReport = {
   kills: number
   messages: number
+  /** Messages whose runs died three times at one step: the chat was told. */
+  gaveUp: number
   /** Calls whose answers the fake cut, before or after it did what was asked. */
   cut: number
   /** Placeholders that stayed empty. */
   strays: number
   violations: string[]
 }
+
+type Asked = { text: string; chatId: number }
 
 /** Kills servers with -9 between updates and their answers, and cuts calls to the platform, until every message is answered. */
 export async function runGatewayKills(options: GatewayKillOptions): Promise<GatewayKillReport> {
@@ -44,14 +48,15 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
   const homes = Array.from({ length: servers }, () => newHome(telegram.url))
   const running: (ChildProcess | undefined)[] = homes.map(() => undefined)
   const killedAt: number[] = []
-  const texts: string[] = []
+  const asked: Asked[] = []
   const start = async (index: number) => {
     running[index] = await startWorker(homes[index]!, options.databaseUrl)
   }
   const say = () => {
     const user = { id: 2_000 + Math.floor(fraction() * USERS), first_name: 'Person' }
-    texts.push(`message ${texts.length} of seed ${seed}`)
-    telegram.say(texts.at(-1)!, { user })
+    const text = `message ${asked.length} of seed ${seed}`
+    asked.push({ text, chatId: user.id })
+    telegram.say(text, { user })
   }
   try {
     await Promise.all(homes.map((_, index) => start(index)))
@@ -64,9 +69,9 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
       await once(child, 'exit')
       killedAt.push(Date.now())
       await start(index)
-      if (killed % 20 === 19) options.onProgress?.(`${killed + 1} kills, ${texts.length} messages`)
+      if (killed % 20 === 19) options.onProgress?.(`${killed + 1} kills, ${asked.length} messages`)
     }
-    const violations = await settle(telegram, texts)
+    const { violations, gaveUp } = await settle(telegram, asked)
     const strays = telegram.messages.filter(({ from, text }) => from.is_bot && text === '…')
     const cut = telegram.calls.filter(({ isAnswered }) => !isAnswered).length
     for (const { message_id: id } of strays) {
@@ -74,7 +79,7 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
       const isExplained = call && (!call.isAnswered || killedAt.some((at) => at >= call.at && at - call.at < 2_000))
       if (!isExplained) violations.push(`the placeholder ${id} stayed empty although its answer arrived`)
     }
-    return { kills, messages: texts.length, cut, strays: strays.length, violations }
+    return { kills, messages: asked.length, gaveUp, cut, strays: strays.length, violations }
   } finally {
     for (const child of running) child?.kill('SIGKILL')
     await telegram.close()
@@ -113,24 +118,33 @@ async function startWorker(home: string, databaseUrl: string | undefined): Promi
   return child
 }
 
-/** Waits until every message is answered; then each must be answered once, and nothing else may be said. */
-async function settle(telegram: TelegramServer, texts: readonly string[]): Promise<string[]> {
-  const answersNow = () => {
-    const said = new Map<string, number>()
-    for (const { from, text } of telegram.messages) if (from.is_bot) said.set(text, (said.get(text) ?? 0) + 1)
-    return said
-  }
-  const isAnswered = (text: string) => answersNow().has(`You said: ${text}`)
-  for (const end = Date.now() + SETTLE_MS; Date.now() < end && !texts.every(isAnswered); ) await sleep(200)
+/** What the engine says of a run whose worker died three times at the same step: it is an answer, too. */
+const GAVE_UP = /worker process died three times/
+
+/** Waits until every message has an outcome; then each must have one, in its chat, and nothing else may be said. */
+async function settle(
+  telegram: TelegramServer,
+  asked: readonly Asked[],
+): Promise<{ violations: string[]; gaveUp: number }> {
+  const said = () => telegram.messages.filter(({ from, text }) => from.is_bot && text !== '…')
+  for (const end = Date.now() + SETTLE_MS; Date.now() < end && said().length < asked.length; ) await sleep(200)
   // A second answer would come soon.
   await sleep(3_000)
-  const said = answersNow()
-  const expected = new Set(['…', ...texts.map((text) => `You said: ${text}`)])
-  return [
-    ...texts.flatMap((text) => {
-      const count = said.get(`You said: ${text}`) ?? 0
-      return count === 1 ? [] : [`"${text}" was answered ${count} times`]
-    }),
-    ...[...said.keys()].filter((text) => !expected.has(text)).map((text) => `the bot said "${text}"`),
-  ]
+  const violations: string[] = []
+  const unanswered = new Map<number, number>()
+  for (const { text, chatId } of asked) {
+    const count = said().filter((message) => message.chat.id === chatId && message.text === `You said: ${text}`).length
+    if (count === 0) unanswered.set(chatId, (unanswered.get(chatId) ?? 0) + 1)
+    else if (count > 1) violations.push(`"${text}" was answered ${count} times`)
+  }
+  const gaveUp = said().filter(({ text }) => GAVE_UP.test(text))
+  for (const chatId of new Set(asked.map((one) => one.chatId))) {
+    const missing = unanswered.get(chatId) ?? 0
+    const told = gaveUp.filter(({ chat }) => chat.id === chatId).length
+    if (missing !== told)
+      violations.push(`in chat ${chatId} ${missing} messages have no answer, and ${told} were given up`)
+  }
+  const isKnown = (text: string) => GAVE_UP.test(text) || asked.some((one) => text === `You said: ${one.text}`)
+  violations.push(...said().flatMap(({ text }) => (isKnown(text) ? [] : [`the bot said "${text}"`])))
+  return { violations, gaveUp: gaveUp.length }
 }
