@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { defined } from '../../../src/core/defined.ts'
 import { startTelegram, type TelegramServer } from '../../../src/simulator/telegram/telegram-server.ts'
 import type { CallFault } from '../../../src/simulator/telegram/world.ts'
 import { seededFraction } from '../../harness/seeded.ts'
@@ -106,7 +107,7 @@ async function startWorker(home: string, databaseUrl: string | undefined): Promi
     PATH: process.env.PATH,
     HOLDFAST_HOME: home,
     NODE_COMPILE_CACHE: join(tmpdir(), 'holdfast-compile-cache'),
-    ...(databaseUrl === undefined ? undefined : { DATABASE_URL: databaseUrl }),
+    ...defined({ DATABASE_URL: databaseUrl }),
   }
   const child = spawn(process.execPath, [WORKER], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ready = once(child.stdout!, 'data')

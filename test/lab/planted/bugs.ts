@@ -1,7 +1,7 @@
 import { CORE_BUGS } from './core-bugs.ts'
 import { ENGINE_BUGS } from './engine-bugs.ts'
-import { IMPORT_BUGS } from './import-bugs.ts'
 import { GATEWAY_BUGS } from './gateway-bugs.ts'
+import { IMPORT_BUGS } from './import-bugs.ts'
 import type { PlantedBug } from './plant.ts'
 import { RECOVERY_BUGS } from './recovery-bugs.ts'
 import { SOURCE_BUGS } from './source-bugs.ts'

@@ -173,7 +173,7 @@ async function press(kernel: Kernel, { world }: SimulatedTelegram): Promise<void
       pressed.set(message.message_id, times + 1)
       const user = { id: message.chat.id, first_name: 'Presser' }
       world.press(message, kernel.chance(0.6) ? approve.callback_data : deny.callback_data, user)
-      // The buttons are still there for someone who has not seen the edit yet.
+      // The buttons are still there for a person who has not seen the edit yet.
       if (kernel.chance(0.4)) world.press(message, deny.callback_data, user)
       if (kernel.chance(0.4)) world.press(message, approve.callback_data, user)
     }
