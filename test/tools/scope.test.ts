@@ -43,7 +43,8 @@ test('an import brings new source only with that right', async (context) => {
   const agent = await client.agents.create({ model: 'puppet/any', include_base_tools: false, tool_ids: [id] })
   const exported = JSON.stringify((await ask('GET', `/v1/agents/${agent.id}/export`)).body)
   const importing = client.withOptions({ apiKey: key })
-  const send = (text: string) => importing.agents.importFile({ file: new File([text], 'agent.af') })
+  const send = (text: string) =>
+    importing.agents.importFile({ file: new File([text], 'agent.af'), override_existing_tools: true })
   assert.equal((await send(exported)).agent_ids.length, 1)
   const refused = await send(exported.replaceAll('paid', 'stolen')).catch((fault) => fault)
   assert.equal(refused.status, 403)
