@@ -20,12 +20,16 @@ type ChatPace = { chatId: string; isPrivate: boolean }
 
 /** Chats remembered; idle ones have full buckets, so forgetting them changes nothing. */
 const REMEMBERED = 1_000
-/** Of the calls of a second, those that interim edits leave for messages. */
-const RESERVE = 0.4
+/** Of the calls that may come at once, those that interim edits leave for messages. */
+const RESERVE = 0.6
+/** Of the calls of a second, those that may come at once. */
+const BURST_SHARE = 0.15
 
 export function newRateBudget(pace: Pace): RateBudget {
   const chats = new Map<string, Bucket>()
-  const all: Bucket = { tokens: pace.perSecond, at: 0 }
+  // A full bucket and its refill of a second must stay below the limit together.
+  const allSize = Math.max(1, pace.perSecond * BURST_SHARE)
+  const all: Bucket = { tokens: allSize, at: 0 }
   const pausedUntil = new Map<string, number>()
   let allPausedUntil = 0
 
@@ -56,7 +60,7 @@ export function newRateBudget(pace: Pace): RateBudget {
     const everyMs = isPrivate ? pace.privateMs : pace.groupMs
     const chat = bucketOf(chatId, size, now)
     const forChat = refill(chat, { size, everyMs, now })
-    const forAll = refill(all, { size: pace.perSecond, everyMs: 1_000 / pace.perSecond, now })
+    const forAll = refill(all, { size: allSize, everyMs: 1_000 / pace.perSecond, now })
     const paused = Math.max(allPausedUntil, pausedUntil.get(chatId) ?? 0) - now
     return { chat, waitMs: Math.max(forChat, forAll, paused, 0) }
   }
@@ -72,7 +76,7 @@ export function newRateBudget(pace: Pace): RateBudget {
     takeSpare(chat, now) {
       const { chat: bucket, waitMs } = waitFor(chat, now)
       const size = chat.isPrivate ? pace.burst : pace.groupBurst
-      if (waitMs > 0 || bucket.tokens < Math.min(2, size) || all.tokens < pace.perSecond * RESERVE) return false
+      if (waitMs > 0 || bucket.tokens < Math.min(2, size) || all.tokens < allSize * RESERVE) return false
       bucket.tokens -= 1
       all.tokens -= 1
       return true
