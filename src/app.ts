@@ -48,6 +48,7 @@ import { newTurnOwners } from './service/messages/turn-owners.ts'
 import type { RunDetails } from './service/runs/runs.ts'
 import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
+import { agentFiles } from './tools/agent-files.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
 import { newPythonPackages, packagesFolder } from './tools/custom/python-packages.ts'
@@ -227,6 +228,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     workspaces,
     importSources: newImportSources(() => context, newOutbound(IMPORT_LIMITS)),
     packages,
+    agentFiles: agentFiles(home),
     backups: backupsOf(() => context, { home, settings, workspacesFolder: folder }),
     callbacks: newExpectedCallbacks(),
     defaults: {

@@ -1,4 +1,4 @@
-import type { BlockId, OrganizationId } from './id.ts'
+import type { AgentId, BlockId, OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
 
 /** A piece of memory in an agent's prompt; several agents may share one. */
@@ -16,6 +16,8 @@ export type Block = {
   hidden?: boolean
   templateName?: string
   isTemplate: boolean
+  /** The agent it was made with: it is deleted with that agent, unless another one has it. */
+  madeFor?: AgentId
   /** Grows by one with each change of the value; edits state the version they read (optimistic locking). */
   version: number
   createdAt: number

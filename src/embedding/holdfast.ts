@@ -187,7 +187,9 @@ export function newHoldfast(context: ServiceContext, { serve, close }: Pick<Hold
           },
           context,
         ),
-      delete: async (agent) => deleteAgent(await agentOf(agent), context, AbortSignal.timeout(DELETE_TIMEOUT_MS)),
+      async delete(agent) {
+        await deleteAgent(await agentOf(agent), context, AbortSignal.timeout(DELETE_TIMEOUT_MS))
+      },
     },
     conversations: {
       async create(ref, { leaves } = {}) {

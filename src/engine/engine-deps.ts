@@ -9,7 +9,7 @@ import type { Randomness } from '../ports/randomness.ts'
 import type { Shares } from '../ports/shares.ts'
 import type { Store } from '../ports/store.ts'
 import type { Streams } from '../ports/streams.ts'
-import type { OutputSpill, ToolRegistry } from '../ports/tool.ts'
+import type { OutputSpills, ToolRegistry } from '../ports/tool.ts'
 import type { ToolSources } from '../ports/tool-sources.ts'
 import type { HistoryCache } from './history-cache.ts'
 
@@ -25,7 +25,7 @@ export type EngineDeps = {
   sources: ToolSources
   /** Ends the processes of a conversation whose context is reset. */
   endProcesses(conversationId: ConversationId): Promise<void>
-  spill: OutputSpill
+  spill: OutputSpills
   clock: Clock
   randomness: Randomness
   digest: Digest

@@ -144,7 +144,7 @@ function newCallContext(
     conversationId: run.conversationId,
     runId: run.id,
     tools: tools.registry,
-    spill,
+    spill: spill.of(run.agentId),
     clock,
     digest,
     progress: (callId, text) => stream.write([{ message_type: 'tool_progress', tool_call_id: callId, text }], 0),

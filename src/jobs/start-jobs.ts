@@ -1,6 +1,7 @@
 import { startCallbackSender } from './callback-sender.ts'
 import { startChangePruner } from './change-pruner.ts'
 import { startImporter } from './importer.ts'
+import { startEraser } from './eraser.ts'
 import type { JobDeps, RunningJob } from './job.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startSessionExpirer } from './session-expirer.ts'
@@ -19,6 +20,7 @@ const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'session expirer': startSessionExpirer,
   'change pruner': startChangePruner,
   importer: startImporter,
+  eraser: startEraser,
 }
 
 export function startJobs(parts: JobDeps): RunningJob {

@@ -19,6 +19,8 @@ const BURST_MS = 1
 /** Streams removed in one write, so that pruning months of streams does not block the heartbeat. */
 const PRUNE_SLICE = 50
 const PRUNE_PAUSE_MS = 20
+/** Streams whose runs are looked up at once. */
+const UNKNOWN_PAGE = 100
 
 type StreamWriter = RunStreamOptions & {
   runId: RunId
@@ -245,8 +247,23 @@ export function newStreams({ chunks, clock, report, keptMs = Number.POSITIVE_INF
     }
   }
 
+  async function erase(runIds: readonly RunId[]): Promise<void> {
+    if (runIds.length > 0) await chunks.erase(runIds)
+  }
+
   return {
     open,
+    erase,
+    async eraseUnknown(unknownOf) {
+      let after = ''
+      for (let page = await chunks.runsAfter(after, UNKNOWN_PAGE); page.length > 0 && !isClosing; ) {
+        await erase(await unknownOf(page))
+        after = page.at(-1)!
+        // The pause lets other writers in.
+        await clock.sleep(PRUNE_PAUSE_MS)
+        page = await chunks.runsAfter(after, UNKNOWN_PAGE)
+      }
+    },
     watch(runId, options) {
       // Chunks buffered while there was no subscriber are due now.
       flushAll().catch((fault) => report(fault, 'writing the chunk log'))

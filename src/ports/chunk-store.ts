@@ -43,6 +43,10 @@ export type ChunkStore = {
    * pruned.
    */
   prune(endedBefore: number, limit: number): Promise<number>
+  /** Removes these streams for good. */
+  erase(runIds: readonly RunId[]): Promise<void>
+  /** Runs with a stream, in order of their ids. */
+  runsAfter(after: string, limit: number): Promise<RunId[]>
   close(): Promise<void>
 }
 

@@ -14,6 +14,7 @@ import type { CallbackRequest, CallbackStore } from './callback-store.ts'
 import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
 import type { GatewayStore } from './gateway-store.ts'
+import type { ErasureStore } from './erasure-store.ts'
 import type { IdStore } from './id-store.ts'
 import type { ImportStore } from './import-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
@@ -52,6 +53,7 @@ export type Store = {
   messageSearch: MessageSearchStore
   people: PeopleStore
   shares: ShareStore
+  erasure: ErasureStore
   keys: KeyStore
   webhookSecrets: WebhookSecretStore
   audit: AuditLog

@@ -62,6 +62,10 @@ export type Streams = {
   isGone(run: Pick<Run, 'id' | 'createdAt' | 'completedAt'>): Promise<boolean>
   /** Removes streams whose retention has ended; returns how many. */
   prune(): Promise<number>
+  /** Removes the streams of deleted runs. */
+  erase(runIds: readonly RunId[]): Promise<void>
+  /** Removes the streams of runs that do not exist, which a crash after a deletion has left. */
+  eraseUnknown(unknownOf: (ids: readonly RunId[]) => Promise<RunId[]>): Promise<void>
 }
 
 export type StreamWatchOptions = {

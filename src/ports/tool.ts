@@ -82,3 +82,6 @@ export type ToolRegistry = {
 
 /** Saves outputs over a tool's limit in full. Returns the path. */
 export type OutputSpill = { save(callId: string, output: string): Promise<string> }
+
+/** Each agent has a folder, which is removed with it. */
+export type OutputSpills = { of(agentId: AgentId): OutputSpill }

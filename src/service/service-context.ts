@@ -5,6 +5,7 @@ import type { Caller } from '../core/people.ts'
 import type { TargetHandle } from '../core/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EngineDeps } from '../engine/engine-deps.ts'
+import type { AgentFiles } from '../ports/agent-files.ts'
 import type { Backups } from '../ports/backups.ts'
 import type { ChangeFeed } from '../ports/change-feed.ts'
 import type { CommitListeners } from '../ports/commit-listeners.ts'
@@ -56,6 +57,7 @@ export type ServiceContext = {
   workspaces: Workspaces
   /** Python packages of tools from source. */
   packages: PythonPackages
+  agentFiles: AgentFiles
   backups: Backups
   importSources: ImportSources
   callbacks: ExpectedCallbacks

@@ -129,6 +129,7 @@ function sqliteStore({ writer, reader, chunks, clock, ownership, closeFiles }: S
     clock,
     ownership,
     onForeignWrite: foreign.listen,
+    emptyLog: () => writer.database.exec(EMPTY_LOG),
     async close() {
       foreign.stop()
       if (isClosed) return
@@ -142,6 +143,8 @@ function sqliteStore({ writer, reader, chunks, clock, ownership, closeFiles }: S
 function prepareFile(database: DatabaseSync, synchronous: 'full' | 'normal' | 'off'): void {
   database.exec('pragma journal_mode = wal')
   database.exec(`pragma synchronous = ${synchronous}`)
+  // Deleted text is overwritten: it must not stay in free pages.
+  database.exec('pragma secure_delete = on')
   database.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   database.exec(`pragma cache_size = -${CACHE_KIB}`)
   database.exec(`pragma journal_size_limit = ${LOG_SIZE_LIMIT}`)
@@ -194,14 +197,25 @@ function openChunkFile(file: string, { clock, replaces }: ChunkFile): ChunkStore
   }
 }
 
-function newSqliteChunkStore({ transact, exclusively, runSync }: SqliteConnection, close: () => void): ChunkStore {
-  return chunkStore({ transact, read: exclusively, runSync, bootId: bootId(), close: () => exclusively(close) })
+function newSqliteChunkStore(connection: SqliteConnection, close: () => void): ChunkStore {
+  const { transact, exclusively, runSync, database } = connection
+  return chunkStore({
+    transact,
+    read: exclusively,
+    runSync,
+    bootId: bootId(),
+    emptyLog: () => exclusively(() => void database.exec(EMPTY_LOG)),
+    close: () => exclusively(close),
+  })
 }
 
 function setAside(file: string, now: number): void {
   for (const ending of ['', '-wal', '-shm'])
     if (existsSync(file + ending)) renameSync(file + ending, `${file}.damaged-${now}${ending}`)
 }
+
+/** Copies the log into the file, and truncates it unless another connection reads it. */
+const EMPTY_LOG = 'pragma wal_checkpoint(truncate)'
 
 type ForeignWrites = { listen: Store['onForeignWrite']; notifyOthers(): void; stop(): void }
 

@@ -23,6 +23,7 @@ import { toolWriteStore } from './memory/tool-writes.ts'
 import { keyStore } from './people/api-keys.ts'
 import { auditLog, hasEntry, insertEntry } from './people/audit.ts'
 import { withAuditedWrites } from './people/audited-writes.ts'
+import { erasureStore } from './people/erasure.ts'
 import { peopleStore } from './people/people.ts'
 import { webhookSecretStore } from './people/webhook-secrets.ts'
 import { callbackStore } from './runs/callbacks.ts'
@@ -45,11 +46,13 @@ type StoreDeps = {
   ownership: StoreOwnership
   onForeignWrite: Store['onForeignWrite']
   close: Store['close']
+  /** Empties the write-ahead log; absent where there is none. */
+  emptyLog?: (() => void) | undefined
 }
 
 /** Assembles the store from its parts, for either database. */
 export function assembleStore(deps: StoreDeps): OpenedStore {
-  const { database: plain, chunks, clock, ownership, onForeignWrite, close } = deps
+  const { database: plain, chunks, clock, ownership, onForeignWrite, close, emptyLog } = deps
   const database = withAuditedWrites(plain, { insertEntry, hasEntry })
   const store: Store = {
     agents: agentStore(database),
@@ -73,6 +76,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     messageSearch: messageSearchStore(database, clock),
     people: peopleStore(database),
     shares: shareStore(database),
+    erasure: erasureStore(database, emptyLog),
     keys: keyStore(database),
     webhookSecrets: webhookSecretStore(database),
     audit: auditLog(plain),

@@ -7,11 +7,11 @@ import { fileSpill } from './file-spill.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'holdfast-spill-'))
 after(() => rmSync(home, { recursive: true }))
-const spill = fileSpill(home)
+const spill = fileSpill(home).of('agent-1')
 
 test('a whole output is stored under the id of its call', async () => {
   const place = await spill.save('call-1', 'long output')
-  assert.equal(place, 'spill/call-1.txt', 'it does not tell where the home is')
+  assert.equal(place, 'spill/agent-1/call-1.txt', 'it does not tell where the home is')
   assert.equal(readFileSync(join(home, place), 'utf8'), 'long output')
   assert.equal(await spill.save('call-1', 'long output'), place, 'saving it again changes nothing')
 })
@@ -28,7 +28,7 @@ test('no call id leads out of the spill folder, and no two ids share a file', as
   const places = await Promise.all(ids.map((id) => spill.save(id, `output of ${id}`)))
   assert.equal(new Set(places).size, ids.length)
   for (const [index, place] of places.entries()) {
-    assert.equal(dirname(place), 'spill')
+    assert.equal(dirname(place), 'spill/agent-1')
     assert.equal(readFileSync(join(home, place), 'utf8'), `output of ${ids[index]}`)
   }
 })

@@ -33,7 +33,7 @@ for (const umask of [0o000, 0o022, 0o077])
     context.after(() => server.close())
     writeServerNote(home, { url: server.url, pid: process.pid, started: '' })
     await opened.call({ tool: 'shell', input: { command: 'seq 100000; sleep 1000 & echo made > file' } })
-    await app.context.deps.spill.save('call-1', 'long')
+    await app.context.deps.spill.of('agent-1').save('call-1', 'long')
     const { secretKeys } = app.context
     secretKeys.box.seal('secret', 'context')
     secretKeys.addKey()
@@ -79,7 +79,7 @@ for (const umask of [0o000, 0o022, 0o077])
     )
     assert.deepEqual(findExposed(home, isInsideWorkspace), [])
     // The search does find one.
-    chmodSync(join(home, 'spill/call-1.txt'), 0o644)
+    chmodSync(join(home, 'spill/agent-1/call-1.txt'), 0o644)
     assert.deepEqual(
       findExposed(home, isInsideWorkspace).map(({ why }) => why),
       ['has the mode 644; run chmod go-rwx on it'],

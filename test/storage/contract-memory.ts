@@ -179,7 +179,7 @@ export const MEMORY: ContractTests = {
     const conversationId = newId.conversation()
     await store.agents.create(made, conversationId, contents)
     assert.deepEqual(await store.agents.get(ORGANIZATION, made.id), made)
-    assert.deepEqual(await store.blocks.ofAgent(ORGANIZATION, made.id), [own, shared])
+    assert.deepEqual(await store.blocks.ofAgent(ORGANIZATION, made.id), [{ ...own, madeFor: made.id }, shared])
     assert.deepEqual((await store.tags.ofAgents(ORGANIZATION, [made.id])).get(made.id), ['a', 'b'])
     assert.equal(await keptPrompt(store, ORGANIZATION, conversationId), 'You are.')
     const twice = { ...made, id: newId.agent() }

@@ -6,6 +6,7 @@ import { CHANGES } from './contract-changes.ts'
 import { CLAIMS } from './contract-claims.ts'
 import { CONVERSATIONS } from './contract-conversations.ts'
 import { CREDENTIALS } from './contract-credentials.ts'
+import { ERASURE } from './contract-erasure.ts'
 import { INTAKE } from './contract-intake.ts'
 import { MCP_SERVERS } from './contract-mcp-servers.ts'
 import { MEMORY } from './contract-memory.ts'
@@ -31,6 +32,7 @@ const CONTRACT: ContractTests = {
   ...CHANGES,
   ...CLAIMS,
   ...SHARES,
+  ...ERASURE,
   ...READS,
   ...STREAMS,
   ...REQUESTS,

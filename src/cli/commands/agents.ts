@@ -191,7 +191,7 @@ export const remove = (idOrName: string, flags: JsonFlag & { yes?: boolean }, cl
     const what = `${safeText(agent.name)} (${agent.id})`
     const footprint = await agentFootprint(agent, context)
     const { conversations, messages, passages } = footprint
-    const consequence = `This also deletes ${count(conversations, 'conversation')} with ${count(messages, 'message')}, all runs, ${count(passages, 'passage')} and the workspaces. Memory blocks and tools stay.`
+    const consequence = `This also deletes ${count(conversations, 'conversation')} with ${count(messages, 'message')}, all runs, ${count(passages, 'passage')} and the workspaces. Memory blocks that were made with it go too, unless other agents have them; tools stay.`
     if (!(await confirmRemoval({ verb: 'Delete', what, consequence }, flags, cli))) return 1
     await api.request('DELETE', `/v1/agents/${agent.id}`)
     printResult(cli, flags, {

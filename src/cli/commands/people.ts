@@ -6,13 +6,15 @@ import {
   listUsers,
 } from '../../service/people/people.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
+import { confirmRemoval } from '../confirm-removal.ts'
+import { withHome } from '../home-session.ts'
 import { namedOrganization } from '../named-organization.ts'
 import { pickOne } from '../pick-one.ts'
 import { type JsonFlag, printResult } from '../print-result.ts'
 import { commandLine } from '../program-name.ts'
 import { ageText } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
-import { printTable } from '../render/table.ts'
+import { printFields, printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
 import { safeText } from '../terminal.ts'
 
@@ -25,6 +27,30 @@ export const createOrganizationCommand = (name: string, flags: JsonFlag, cli: Cl
     cli.notes.line(
       `\`${commandLine(`keys create NAME --organization ${made.id} --scope admin`)}\` creates its first key.`,
     )
+  })
+
+type ErasureReport = { agents: number; workspaces: number; files: number; rows: Record<string, number> }
+
+export const deleteOrganizationCommand = (
+  name: string,
+  flags: JsonFlag & { yes?: boolean },
+  cli: CliContext,
+): Promise<number> =>
+  withHome(cli, 'rows', async ({ context, api }) => {
+    const { organizationId } = await namedOrganization(name, context)
+    const what = `the organization ${safeText(name)} (${organizationId})`
+    const consequence = 'This deletes its agents with all they have, its keys, users, tools, blocks and its audit log.'
+    if (!(await confirmRemoval({ verb: 'Delete', what, consequence }, flags, cli))) return 1
+    const report = await api.request<ErasureReport>('DELETE', `/v1/organizations/${organizationId}`)
+    printResult(cli, flags, { sentence: `Deleted ${what}.`, value: report })
+    if (flags.json) return 0
+    const { agents, workspaces, files, rows } = report
+    const counts = { agents, workspaces, files, ...rows }
+    printFields(
+      Object.entries(counts).map(([noun, count]) => [noun.replaceAll('_', ' '), String(count)] as const),
+      cli.out,
+    )
+    return 0
   })
 
 export const listAllOrganizations = ({ json }: OrganizationFlags, cli: CliContext): Promise<void> =>

@@ -62,7 +62,7 @@ export function addPeople(program: HoldfastCommand, { cli, ends }: CommandDeps):
   const load = () => import('../commands/people.ts')
   const organizations = program
     .command('organizations')
-    .description('List and create organizations. An agent is visible only inside its organization.')
+    .description('List, create and delete organizations. An agent is visible only inside its organization.')
   organizations
     .command('list', { isDefault: true })
     .description('List organizations.')
@@ -74,6 +74,13 @@ export function addPeople(program: HoldfastCommand, { cli, ends }: CommandDeps):
     .example('organizations create acme')
     .argument('<name>', 'Name of the organization.')
     .action(async (name, flags) => (await load()).createOrganizationCommand(name, flags, cli))
+  organizations
+    .command('delete')
+    .description('Delete an organization with all that it has, and show what was erased.')
+    .example('organizations delete acme --yes')
+    .argument('<organization>', 'Organization name, id, or the beginning of an id.')
+    .option('--yes', 'Do not ask.')
+    .action(async (name, flags) => ends(await (await load()).deleteOrganizationCommand(name, flags, cli)))
   const users = program.command('users').description('List, create and remove users. A key can belong to a user.')
   users
     .command('list', { isDefault: true })

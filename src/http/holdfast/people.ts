@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { deleteOrganization } from '../../service/people/delete-organization.ts'
 import {
   createOrganization,
   createUser,
@@ -8,7 +9,14 @@ import {
 } from '../../service/people/people.ts'
 import { operation } from '../operation.ts'
 import { organizationIn, organizationQuery } from './organization.ts'
-import { organizationSchema, userSchema, wireOrganization, wireUser } from './wire/people.ts'
+import {
+  erasureReportSchema,
+  organizationSchema,
+  userSchema,
+  wireErasureReport,
+  wireOrganization,
+  wireUser,
+} from './wire/people.ts'
 
 const nameBody = z.object({ name: z.string().min(1).max(200) })
 
@@ -69,8 +77,26 @@ const removeUser = operation({
   },
 })
 
+/** How long the end of the turns of one agent is awaited. */
+const TURN_WAIT_MS = 10_000
+
+const removeOrganization = operation({
+  route: 'DELETE /v1/organizations/:organization_id',
+  scope: 'operator',
+  summary: 'Deletes an organization with all that it has, and reports what was erased',
+  audit: 'by-verb',
+  params: { organization_id: z.string().describe('The id of an organization.') },
+  answer: erasureReportSchema,
+  async handle({ params, request }, context) {
+    const report = await deleteOrganization(params.organization_id, context, () => AbortSignal.timeout(TURN_WAIT_MS))
+    await request.server.serverContext.recheckKeys()
+    return wireErasureReport(report)
+  },
+})
+
 export const peopleOperations = [
   createOrganizationOperation,
+  removeOrganization,
   listOrganizationsOperation,
   createUserOperation,
   listUsersOperation,

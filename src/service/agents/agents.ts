@@ -19,6 +19,7 @@ import {
   requireModelHandle,
   requireUniqueLabels,
 } from './create-agent.ts'
+import { eraseFiles, runsOfAgent } from './erase-remains.ts'
 import { refuseRepeatedTargets, requireFallback } from './model-chain.ts'
 
 /**
@@ -156,10 +157,14 @@ const ACTIVE_STATUSES: ('created' | 'running')[] = ['created', 'running']
 
 /**
  * Cancels the active runs and waits for their end, so that tools and models have stopped; then deletes all rows in one
- * transaction, then cached histories and workspaces. A run that has not ended when the signal aborts is not waited for:
+ * transaction, then cached histories, workspaces, streams and files. A run that has not ended when the signal aborts is not waited for:
  * its worker loses the lease.
  */
-export async function deleteAgent(agent: Agent, context: ServiceContext, signal: AbortSignal): Promise<void> {
+export async function deleteAgent(
+  agent: Agent,
+  context: ServiceContext,
+  signal: AbortSignal,
+): Promise<{ workspaces: number; files: number }> {
   const { store } = context.deps
   const { organizationId } = context
   for (;;) {
@@ -173,13 +178,15 @@ export async function deleteAgent(agent: Agent, context: ServiceContext, signal:
     await Promise.all(active.map(({ id }: { id: RunId }) => ignoringProblems(waitForRun(id, context, signal))))
   }
   const conversations = await store.conversations.list(organizationId, agent.id)
+  const runIds = await runsOfAgent(agent.id, context)
   const remove = () => store.agents.delete(organizationId, agent.id)
   if (!(await withAudit({ verb: 'agent.delete', object: agent.id }, context, remove)))
     throw new Problem('not-found', `There is no agent "${agent.id}".`)
-  await closeConversations(
+  const workspaces = await closeConversations(
     conversations.map(({ id }) => id),
     context,
   )
+  return { workspaces, files: await eraseFiles(agent.id, runIds, context) }
 }
 
 /** The run may end by itself in the meantime, or be deleted by another request. */

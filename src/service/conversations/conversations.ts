@@ -184,7 +184,8 @@ export async function deleteConversation(
     const deleted = await store.conversations.delete(context.organizationId, id, clock.now())
     switch (deleted.type) {
       case 'deleted':
-        return closeConversations([id], context)
+        await closeConversations([id], context)
+        return
       case 'not-found':
         throw new Problem('not-found', `There is no conversation "${id}".`)
       case 'busy':

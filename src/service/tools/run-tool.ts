@@ -84,7 +84,7 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
       agentId,
       conversationId,
       organizationId: context.organizationId,
-      spill,
+      spill: spill.of(agentId),
       clock,
       digest,
       signal,

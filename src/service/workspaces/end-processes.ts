@@ -4,22 +4,24 @@ import type { ServiceContext } from '../service-context.ts'
 
 /**
  * Drops the cached histories of deleted conversations and removes their workspaces. The rows are already deleted, so a
- * fault is only reported, and the workspace janitor removes what is left.
+ * fault is only reported, and the workspace janitor removes what is left. Returns how many there were.
  */
 export async function closeConversations(
   ids: readonly ConversationId[],
   { deps, workspaces }: ServiceContext,
-): Promise<void> {
+): Promise<number> {
   for (const id of ids) deps.historyCache.forget(id)
-  await Promise.all(
+  const removed = await Promise.all(
     ids.map(async (id) => {
       try {
-        await workspaces.remove(id)
+        return await workspaces.remove(id)
       } catch (fault) {
         deps.report(fault, `removing the workspace of ${id}`)
+        return false
       }
     }),
   )
+  return removed.filter(Boolean).length
 }
 
 type EndProcessesDeps = { workspaces: Workspaces; report(fault: unknown, where: string): void }

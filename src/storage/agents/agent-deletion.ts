@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
 import { markAgentDeleted } from '../database/imported-targets.ts'
 import { lockAgent } from '../database/lock-agent.ts'
@@ -17,6 +17,7 @@ export async function deleteAgent(
   await removeOwnBlocksOfAgent(db, id)
   await markAgentDeleted(db, id)
   for (const removal of REMOVALS) await db.run(removal, { agent: id })
+  await db.run(noteErasure, { organization: organizationId, agent: id })
   return true
 }
 
@@ -24,6 +25,11 @@ type AgentParameter = { agent: AgentId }
 
 const lockRuns = statement<AgentParameter>()((db, p, { lock }) =>
   lock(db.selectFrom('runs').select('number').where('agent_id', '=', p('agent'))),
+)
+
+/** Streams, files and words in indexes are erased after this commit, also after a crash. */
+const noteErasure = statement<{ organization: OrganizationId; agent: AgentId }>()((db, p) =>
+  db.insertInto('erasures').values({ organization_id: p('organization'), agent_id: p('agent') }),
 )
 
 const RUNS = (agent: AgentId) => sql<number>`(select number from runs where agent_id = ${agent})`
@@ -60,6 +66,13 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
   statement<AgentParameter>()((db, p) => db.deleteFrom('passage_vectors').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('passages').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('agent_blocks').where('agent_id', '=', p('agent'))),
+  // Without the attachments of this agent, those that are left belong to others.
+  statement<AgentParameter>()((db, p) =>
+    db
+      .deleteFrom('blocks')
+      .where('made_for', '=', p('agent'))
+      .where(sql<SqlBool>`not exists (select 1 from agent_blocks where agent_blocks.block_id = blocks.id)`),
+  ),
   statement<AgentParameter>()((db, p) => db.deleteFrom('agent_tags').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('agents').where('id', '=', p('agent'))),
 ]

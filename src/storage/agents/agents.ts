@@ -90,7 +90,7 @@ async function insertAgent(db: Executor, { agent, conversationId, contents }: Ne
   await db.run(insert, agentRowOf(agent))
   const conversation = { id: conversationId, organizationId, agentId: id, isDefault: true }
   await insertConversation(db, { ...conversation, createdAt, contextStart, nextPosition: 0 })
-  for (const block of newBlocks) await insertBlock(db, block)
+  for (const block of newBlocks) await insertBlock(db, { ...block, madeFor: agent.id })
   await attachBlocks(db, agent, contents.blockIds ?? [])
   await setTags(db, agent, contents.tags ?? [])
   if (messages.length > 0) await insertMessages(db, beforeAnyRun(agent, conversationId), messages)

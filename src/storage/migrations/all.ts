@@ -12,6 +12,7 @@ import { imports } from './011-imports.ts'
 import { gateway } from './012-gateway.ts'
 import { webhookSecrets } from './013-webhook-secrets.ts'
 import { gatewayChanges } from './014-gateway-changes.ts'
+import { erasure } from './015-erasure.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -39,6 +40,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     gateway,
     webhookSecrets,
     gatewayChanges,
+    erasure,
   ],
   chunks: [firstOfChunks],
 }

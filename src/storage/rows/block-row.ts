@@ -14,6 +14,7 @@ export const BLOCK = rowMapper<Block>()({
   hidden: { flag: 'hidden' },
   templateName: 'template_name',
   isTemplate: { flag: 'is_template' },
+  madeFor: 'made_for',
   version: 'version',
   createdAt: 'created_at',
   updatedAt: 'updated_at',

@@ -52,6 +52,7 @@ export type Tables = FurtherTables & {
   mcp_servers: Numbered & McpServerRow
   organizations: Numbered & OrganizationRow
   organization_policies: OrganizationPoliciesTable
+  erasures: Numbered & { organization_id: OrganizationId; agent_id: AgentId }
   spending: SpendingTable
   users: Numbered & UserRow
   api_keys: Numbered & ApiKeyRow

@@ -14,6 +14,7 @@ import type { Transact, Work } from '../database/database.ts'
 import { insertInto } from '../database/row-statements.ts'
 import { type Awaitable, type Executor, type Parameter, statement } from '../database/statement.ts'
 import type { Tables } from '../rows/tables.ts'
+import { eraseStreams, headsAfter } from './erase-streams.ts'
 
 type ChunkDatabase = {
   transact: Transact
@@ -22,10 +23,12 @@ type ChunkDatabase = {
   runSync?<T>(work: (db: Executor) => T): T | 'busy'
   /** Id of the current boot: chunks written without fsync under another boot may be lost. '' if unknown. */
   bootId: string
+  /** Empties the write-ahead log; absent where there is none. */
+  emptyLog?(): Promise<void>
   close(): Promise<void>
 }
 
-export function chunkStore({ transact, read, runSync, bootId, close }: ChunkDatabase): ChunkStore {
+export function chunkStore({ transact, read, runSync, bootId, emptyLog, close }: ChunkDatabase): ChunkStore {
   return {
     ...defined({
       appendSync: runSync
@@ -56,6 +59,12 @@ export function chunkStore({ transact, read, runSync, bootId, close }: ChunkData
         await db.run(deleteChunks, { before: endedBefore, limit })
         return db.run(deleteHeads, { before: endedBefore, limit })
       }),
+    async erase(runIds) {
+      await eraseStreams(runIds, transact)
+      await emptyLog?.()
+    },
+    runsAfter: (after, limit) =>
+      read(async (db) => (await db.all(headsAfter, { after, limit, sentinel: SENTINEL })).map((row) => row.run_id)),
     close,
   }
 }

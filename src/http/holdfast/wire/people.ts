@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Organization, User } from '../../../core/people.ts'
+import type { ErasureReport } from '../../../service/people/delete-organization.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
 export const organizationSchema = z.lazy(() =>
@@ -26,3 +27,20 @@ export const wireUser = ({ id, organizationId, name, createdAt }: User): z.outpu
   organization_id: organizationId,
   created_at: wireDate(createdAt),
 })
+
+export const erasureReportSchema = z.lazy(() =>
+  z
+    .object({
+      organization: organizationSchema,
+      agents: z.number(),
+      workspaces: z.number(),
+      files: z.number().describe('Notes and long outputs of tools.'),
+      rows: z.record(z.string(), z.number()).describe('Rows that were left besides those of its agents, by table.'),
+    })
+    .meta({ id: 'ErasureReport', description: 'What was erased of an organization.' }),
+)
+
+export const wireErasureReport = ({
+  organization,
+  ...erased
+}: ErasureReport): z.output<typeof erasureReportSchema> => ({ organization: wireOrganization(organization), ...erased })

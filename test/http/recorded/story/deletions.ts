@@ -20,4 +20,7 @@ export const DELETIONS: readonly RecordedRequest[] = [
   get('/v1/runs/{{run}}'),
   get('/v1/steps/{{step}}'),
   get('/v1/messages/{{message}}'),
+  remove('/v1/organizations/{{org}}', { key: 'other-admin' }),
+  remove('/v1/organizations/org-00000000-0000-4000-8000-000000000000'),
+  ...twice('/v1/organizations/{{org}}'),
 ]
