@@ -69,7 +69,7 @@ test('an organization can be deleted, with a report; nothing of it is left in th
   const { key } = (await ask('POST', '/v1/keys', { body: { name: SECRET, scope: 'admin', organization_id } })).body as {
     key: string
   }
-  const theirs = (method: string, path: string, body?: object) => ask(method, path, { key, ...(body ? { body } : {}) })
+  const theirs = (method: string, path: string, body?: object) => ask(method, path, { key, body })
   await theirs('POST', '/v1/users', { name: SECRET })
   await theirs('POST', '/v1/blocks', { label: 'loose', value: SECRET })
   for (const name of ['one', 'two']) {

@@ -18,7 +18,7 @@ export type ServedApp = {
   app: App
   home: string
   client: Letta
-  ask(method: string, path: string, options?: { body?: unknown; key?: string }): Promise<Answer>
+  ask(method: string, path: string, options?: { body?: unknown; key?: string | undefined }): Promise<Answer>
   /** Has the agent call a tool, which must succeed, and returns its output. */
   call(agentId: string, tool: string, input: object): Promise<string>
 }
