@@ -48,6 +48,7 @@ import { newTurnOwners } from './service/messages/turn-owners.ts'
 import type { RunDetails } from './service/runs/runs.ts'
 import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
+import { workspaceTenant } from './service/workspaces/workspace-tenant.ts'
 import { agentFiles } from './tools/agent-files.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
@@ -139,6 +140,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     fetch: newOutbound(STREAMING_LIMITS).fetch,
   })
   const packages = newPythonPackages(home, { clock })
+  const directory = newProviderDirectory(set, { overrides, environment })
+  const shares = newShares({ store: store.shares, clock, limits: configuration.limits, priceOf: directory.priceOf })
   const workspaces = lazyWorkspaces(async () => {
     const { newWorkspaces } = await import('./workspaces/workspaces.ts')
     const packagesOf = async (id: ConversationId) => {
@@ -153,6 +156,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       isPublicAddress,
       report,
       packagesOf,
+      tenantOf: (id) => workspaceTenant(id, { store, shares }),
       box: secrets.box,
       ownAddress: () => serverAddress(home),
     })
@@ -168,10 +172,9 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     secretsOf: (...agent) => findSecrets(agent, { store, box: secrets.box }),
     blocksOf: store.prompts.blocks,
   }
-  const directory = newProviderDirectory(set, { overrides, environment })
   const deps: EngineDeps = {
     store,
-    shares: newShares({ store: store.shares, clock, limits: configuration.limits, priceOf: directory.priceOf }),
+    shares,
     streams: newStreams({ chunks, clock, report, keptMs: settings.streamsKeptMs }),
     historyCache: newHistoryCache({ limits: settings.cache, clock, events: { overfull: warnCacheOverfull } }),
     credentials: pool,

@@ -1,7 +1,7 @@
 import { startCallbackSender } from './callback-sender.ts'
 import { startChangePruner } from './change-pruner.ts'
-import { startImporter } from './importer.ts'
 import { startEraser } from './eraser.ts'
+import { startImporter } from './importer.ts'
 import type { JobDeps, RunningJob } from './job.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startSessionExpirer } from './session-expirer.ts'

@@ -1,4 +1,4 @@
-import type { ConversationId, RunId } from '../core/id.ts'
+import type { ConversationId, OrganizationId, RunId } from '../core/id.ts'
 import type { WorkspaceFiles } from './workspace-files.ts'
 
 /**
@@ -27,11 +27,13 @@ export type Workspaces = {
   processWatches: ProcessWatches
   /** Tests whether this machine can run a workspace. */
   check(): Promise<SandboxCheck>
+  /** Workspaces of an organization, and those of them that this process has awake. */
+  countOf(organizationId: OrganizationId): Promise<{ workspaces: number; awake: number }>
   /** Disconnects from all workspaces; their processes keep running. */
   close(): Promise<void>
 }
 
-export type EgressRequest = { domains: readonly string[]; seconds: number }
+export type EgressRequest = { conversationId: ConversationId; domains: readonly string[]; seconds: number }
 
 export type WatchedProcess = { conversationId: ConversationId; processId: string }
 
@@ -196,4 +198,10 @@ export class WorkspaceError extends Error {
  * `missing-sandbox`: bubblewrap is not installed. `missing-program`: the sandbox does not have it. `unavailable`: a retry
  * may succeed. `gone`: it was removed meanwhile.
  */
-export type WorkspaceFault = 'missing-sandbox' | 'missing-program' | 'unavailable' | 'gone' | 'unknown-process'
+export type WorkspaceFault =
+  | 'missing-sandbox'
+  | 'missing-program'
+  | 'unavailable'
+  | 'gone'
+  | 'unknown-process'
+  | 'over-share'

@@ -24,7 +24,7 @@ export function newSupervisorConnector(
   const { folder: root, sandbox } = options
 
   return async (conversationId: ConversationId, paths: WorkspacePaths): Promise<SupervisorConnection> => {
-    await proxy.open()
+    const egress = await proxy.open(conversationId)
     const config = newSupervisorConfig(paths, sandbox, options.sleepAfterMs)
     const running = await connectToRunning(paths)
     if (running && (await isReusable(running, config))) return running.connection
@@ -43,7 +43,7 @@ export function newSupervisorConnector(
         program,
         bubblewrap: {
           ...sandboxParts(program),
-          ...defined({ cgroup, packages: await packagesFolder(conversationId) }),
+          ...defined({ egress, cgroup, packages: await packagesFolder(conversationId) }),
         },
       })
     })
@@ -61,8 +61,7 @@ export function newSupervisorConnector(
     const program = findBubblewrap(process.env.PATH)
     const etc = writeSyntheticEtc(root)
     const covered = findCovers(options, supervisor)
-    if (proxy.folder) mkdirSync(proxy.folder, { recursive: true, mode: 0o700 })
-    return { program, etc, covered, ...defined({ egress: proxy.folder }) }
+    return { program, etc, covered }
   }
 }
 

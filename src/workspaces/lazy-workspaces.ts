@@ -20,6 +20,7 @@ export function lazyWorkspaces(load: () => Promise<Workspaces>): Workspaces {
     openPage: async (request) => (await loaded()).openPage(request),
     closePage: async (conversationId, pageId) => (await loading)?.closePage(conversationId, pageId) ?? false,
     check: async () => (await loaded()).check(),
+    countOf: async (organizationId) => (await loaded()).countOf(organizationId),
     openEgress: async (request) => (await loaded()).openEgress(request),
     processWatches: {
       add: async (watch) => (await loaded()).processWatches.add(watch),

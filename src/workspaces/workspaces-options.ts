@@ -2,6 +2,7 @@ import type { ConversationId } from '../core/id.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SecretBox } from '../ports/secret-box.ts'
 import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
+import type { WorkspaceTenant } from './workspace-shares.ts'
 
 export type WorkspacesOptions = {
   folder: string
@@ -25,6 +26,8 @@ export type WorkspacesOptions = {
   resolve?(host: string): Promise<{ address: string }[]>
   /** The folder with the Python packages that tools of this conversation can import; the sandbox shows it read-only. */
   packagesOf?(conversationId: ConversationId): Promise<string | undefined>
+  /** The organization of a conversation and what it may have. Without it, nothing is limited. */
+  tenantOf?(conversationId: ConversationId): Promise<WorkspaceTenant | undefined>
   /** How long an idle supervisor stays awake. */
   sleepAfterMs?: number
 }

@@ -36,13 +36,19 @@ import {
   workspaceExists,
   workspacePaths,
 } from './workspace-folder.ts'
+import { newWorkspaceShares } from './workspace-shares.ts'
 import type { WorkspacesOptions } from './workspaces-options.ts'
 
 /** Workspaces on this machine. Each has its own supervisor, which any server process can find again. */
 export function newWorkspaces(options: WorkspacesOptions): Workspaces {
   const { folder: root, clock, sandbox, report } = options
   const lock = newLaunchLock(root)
-  const proxy = newLazyProxy(options)
+  const shares = newWorkspaceShares({
+    tenantOf: options.tenantOf,
+    list: () => listWorkspaceIds(root),
+    processes: sandbox.quota.processes,
+  })
+  const proxy = newLazyProxy(options, shares.organizationOf)
   const connect = newSupervisorConnector(options, { lock, proxy })
   const connections = new Map<ConversationId, Promise<SupervisorConnection>>()
   let isClosed = false
@@ -60,11 +66,25 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     const known = connections.get(conversationId)
     if (known) return known
     if (isClosed) return Promise.reject(new WorkspaceError('unavailable', 'The server is shutting down.'))
-    const opened = connect(conversationId, workspacePaths(root, conversationId))
+    const opened = wake(conversationId)
     connections.set(conversationId, opened)
     const isOver = () => forget(conversationId, opened)
     opened.then(({ closed }) => closed).then(isOver, isOver)
     return opened
+  }
+
+  /** A connected workspace counts as awake until its supervisor sleeps. */
+  async function wake(conversationId: ConversationId): Promise<SupervisorConnection> {
+    const paths = workspacePaths(root, conversationId)
+    const rest = await shares.wake(conversationId)
+    try {
+      const connection = await connect(conversationId, paths)
+      void connection.closed.then(rest, rest)
+      return connection
+    } catch (fault) {
+      rest()
+      throw fault
+    }
   }
 
   function forget(conversationId: ConversationId, opened: Promise<SupervisorConnection>): void {
@@ -148,6 +168,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
         mkdirSync(root, { recursive: true, mode: 0o700 })
         // Fails before anything is created: without a sandbox there is no workspace.
         if (sandbox.containment === 'bubblewrap') findBubblewrap(process.env.PATH)
+        await shares.admitNew(conversationId)
         await lock.while(conversationId, async () => {
           if (!(await workspaceExists(paths))) await makeWorkspaceFolder(root, paths, { createdAt: clock.now() })
         })
@@ -172,6 +193,7 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
       list: () => listWorkspaceIds(root),
       now: clock.monotonic,
     }),
+    countOf: shares.countOf,
     async close() {
       isClosed = true
       const open = [...connections.values()]

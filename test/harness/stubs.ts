@@ -126,5 +126,6 @@ const noWorkspaces: Workspaces = {
   remove: async () => false,
   processWatches: { add: async () => undefined, list: async () => [], remove: async () => undefined },
   check: async () => ({ containment: 'local' }),
+  countOf: async () => ({ workspaces: 0, awake: 0 }),
   close: async () => undefined,
 }

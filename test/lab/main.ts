@@ -14,6 +14,7 @@ import { pageOf } from './report/page.ts'
 import { screenOf } from './report/screen.ts'
 import { printSeed } from './simulator/print-seed.ts'
 import { runSeeds } from './simulator/run-seeds.ts'
+import { runTenants, tenantScreen } from './tenants/scenario.ts'
 
 const USAGE = `npm run lab -- [options]
 
@@ -27,6 +28,7 @@ The simulator, the planted bugs and the kill harness, on one screen and in lab-r
   --seed SEED        one seed as a story, and nothing else
   --http             the kills of the server under the official client, and nothing else
   --gateway          the kills of servers between messages of a chat platform and their answers, and nothing else
+  --tenants SECONDS  two tenants, one hostile: how much longer the other one waits, and nothing else
   --json             the result as JSON
 `
 
@@ -39,6 +41,7 @@ const OPTIONS = {
   quick: { type: 'boolean', default: false },
   http: { type: 'boolean', default: false },
   gateway: { type: 'boolean', default: false },
+  tenants: { type: 'string' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
@@ -58,6 +61,8 @@ const FULL = { seeds: 20_000, kills: 1_000 }
 const QUICK = { seeds: 500, kills: 50 }
 /** A server starts more slowly than a worker. */
 const SERVED_QUICK = 20
+/** How much longer a tenant may wait beside a hostile one. */
+const TENANT_BUDGET = 2
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const REPORT = join(ROOT, 'lab-report')
 
@@ -65,6 +70,8 @@ if (values.help) {
   console.log(USAGE)
 } else if (values.seed !== undefined) {
   process.exitCode = await printSeed(numberOf('seed', values.seed))
+} else if (values.tenants !== undefined) {
+  process.exitCode = await compareTenants(numberOf('tenants', values.tenants))
 } else if (values.http) {
   process.exitCode = await killOverHttp()
 } else if (values.gateway) {
@@ -129,6 +136,12 @@ async function runLab(): Promise<number> {
   write(report, isLong)
   console.log(values.json ? JSON.stringify(summaryOf(report)) : screenOf(report, { isLong }))
   return complaintsOf(report, { isLong }).length === 0 ? 0 : 1
+}
+
+async function compareTenants(seconds: number): Promise<number> {
+  const report = await runTenants({ seconds })
+  console.log(values.json ? JSON.stringify(report) : tenantScreen(report))
+  return Math.max(report.ratio.turns, report.ratio.reads) <= TENANT_BUDGET ? 0 : 1
 }
 
 /** Runs only the kills of the server under the official client. */

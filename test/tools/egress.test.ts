@@ -57,15 +57,23 @@ test('a program reaches the domains of its own list, and a command beside it non
     await workspace.wait(processId, AbortSignal.timeout(20_000))
     return (await workspace.output(processId, { last: 1000 })).text.trim()
   }
-  const environment = await workspaces.openEgress({ domains: [`*.allowed.test:${port}`], seconds: 60 })
+  const environment = await workspaces.openEgress({
+    conversationId: 'conv-1',
+    domains: [`*.allowed.test:${port}`],
+    seconds: 60,
+  })
   assert.match(await reach(environment, 'www.allowed.test'), /^site of www\.allowed\.test:\d+$/)
   assert.match(await reach(environment, 'other.test'), /Forbidden/)
-  const over = await workspaces.openEgress({ domains: [`www.allowed.test:${port}`], seconds: -1 })
+  const over = await workspaces.openEgress({
+    conversationId: 'conv-1',
+    domains: [`www.allowed.test:${port}`],
+    seconds: -1,
+  })
   assert.match(await reach(over, 'www.allowed.test'), /Forbidden/)
   assert.match(await reach({}, 'www.allowed.test'), /refused|unreachable|resolution|not known/)
   const open80 = { http_proxy: 'http://127.0.0.1:3128' }
   assert.match(await reach(open80, 'www.allowed.test'), /Forbidden|Bad Gateway/)
-  assert.deepEqual(await workspaces.openEgress({ domains: [], seconds: 60 }), {})
+  assert.deepEqual(await workspaces.openEgress({ conversationId: 'conv-1', domains: [], seconds: 60 }), {})
 })
 
 test('a grant is of this home, for its domains and its time', () => {

@@ -64,7 +64,10 @@ export async function showLimits(
   const day = new Date(deps.clock.now()).toISOString().slice(0, 10)
   const spent = await deps.store.shares.spentOn(organizationId, day)
   const spentBy = (account: string) => spent.find((one) => one.account === account) ?? { microDollars: 0, tokens: 0 }
+  const { workspaces, awake } = await context.workspaces.countOf(organizationId)
   const used: Partial<Record<OrganizationLimit, number>> = {
+    workspacesPerOrganization: workspaces,
+    awakeWorkspacesPerOrganization: awake,
     turnsPerOrganization: engine?.dispatcher.runningOf(organizationId) ?? 0,
     queuedTurnsPerOrganization: queued.organization,
     openRequestsPerOrganization: traffic.open,

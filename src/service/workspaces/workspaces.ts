@@ -121,6 +121,7 @@ async function requireProcess(workspace: Workspace, processId: string): Promise<
 
 const KIND_OF_FAULT: Record<WorkspaceFault, ProblemKind> = {
   'missing-sandbox': 'unavailable',
+  'over-share': 'queue-full',
   'missing-program': 'unavailable',
   unavailable: 'unavailable',
   gone: 'not-found',

@@ -63,6 +63,7 @@ export function erasureStore({ read, write, dialect }: Database, emptyLog?: () =
         key: id,
         async work(db) {
           const erased: Record<string, number> = {}
+          await db.run(removeImportedObjects, { organization: id })
           for (const [table, removal] of Object.entries(REMOVALS))
             erased[table] = await db.run(removal, { organization: id })
           await db.run(removeOrganization, { organization: id })
@@ -156,6 +157,14 @@ export const OWNED_TABLES = [
   'passages',
   'message_index',
   'message_vector_models',
+  'gateway_accounts',
+  'gateway_inbound',
+  'gateway_outbound',
+  'gateway_sessions',
+  'gateway_deliveries',
+  'gateway_pairings',
+  'gateway_tokens',
+  'imports',
   'agent_tags',
   'conversations',
   'agents',
@@ -177,6 +186,16 @@ export const OWNED_TABLES = [
 type OwnedTable = (typeof OWNED_TABLES)[number]
 
 const REMOVALS = Object.fromEntries(OWNED_TABLES.map((table) => [table, rowsIn(table)]))
+
+const removeImportedObjects = statement<OfOrganization>()((db, p) =>
+  db
+    .deleteFrom('import_objects')
+    .where(
+      'import_number',
+      'in',
+      db.selectFrom('imports').select('number').where('organization_id', '=', p('organization')),
+    ),
+)
 
 const removeOrganization = statement<OfOrganization>()((db, p) =>
   db.deleteFrom('organizations').where('id', '=', p('organization')),

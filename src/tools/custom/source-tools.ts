@@ -45,7 +45,11 @@ export function newSourceTools(deps: SourceToolDeps): ToolSources {
       packages.of(organizationId),
     ])
     const domains = [...new Set([...(stored.egress ?? []), ...(agent?.settings?.egress ?? [])])]
-    const egress = await workspaces.openEgress({ domains, seconds: timeoutSeconds + EGRESS_MARGIN_SECONDS })
+    const egress = await workspaces.openEgress({
+      conversationId: context.conversationId,
+      domains,
+      seconds: timeoutSeconds + EGRESS_MARGIN_SECONDS,
+    })
     const view = {
       id: context.agentId,
       name: agent?.name ?? '',

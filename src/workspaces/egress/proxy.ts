@@ -24,6 +24,7 @@ type ProxyOptions = {
 export type RunningProxy = { close(): void }
 
 const IDLE_TIMEOUT_MS = 300_000
+/** Of all workspaces of one organization. */
 const MAX_CONNECTIONS = 512
 /** Hop-by-hop headers, which a proxy does not forward. */
 const HOP_BY_HOP = [

@@ -6,6 +6,7 @@ import type { PlantedBug } from './plant.ts'
 import { RECOVERY_BUGS } from './recovery-bugs.ts'
 import { SOURCE_BUGS } from './source-bugs.ts'
 import { STORAGE_BUGS } from './storage-bugs.ts'
+import { TENANT_BUGS } from './tenant-bugs.ts'
 
 /** Every planted bug. Each must be found by the simulator within 200 seeds. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -16,4 +17,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...STORAGE_BUGS,
   ...IMPORT_BUGS,
   ...GATEWAY_BUGS,
+  ...TENANT_BUGS,
 ]
