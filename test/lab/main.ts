@@ -29,6 +29,7 @@ The simulator, the planted bugs and the kill harness, on one screen and in lab-r
   --http             the kills of the server under the official client, and nothing else
   --gateway          the kills of servers between messages of a chat platform and their answers, and nothing else
   --tenants SECONDS  two tenants, one hostile: how much longer the other one waits, and nothing else
+  --attack NAME      only one of its attacks: floods, 'slow readers', schemas, commands, workspaces, queue
   --json             the result as JSON
 `
 
@@ -42,6 +43,7 @@ const OPTIONS = {
   http: { type: 'boolean', default: false },
   gateway: { type: 'boolean', default: false },
   tenants: { type: 'string' },
+  attack: { type: 'string' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
@@ -139,7 +141,7 @@ async function runLab(): Promise<number> {
 }
 
 async function compareTenants(seconds: number): Promise<number> {
-  const report = await runTenants({ seconds })
+  const report = await runTenants({ seconds, only: values.attack })
   console.log(values.json ? JSON.stringify(report) : tenantScreen(report))
   return Math.max(report.ratio.turns, report.ratio.reads) <= TENANT_BUDGET ? 0 : 1
 }

@@ -13,7 +13,7 @@ const ATTACKS: Record<string, (clients: TenantClient[], isOver: () => boolean) =
 }
 
 if (parentPort) {
-  const { url, keys } = workerData as { url: string; keys: string[] }
+  const { url, keys, only } = workerData as { url: string; keys: string[]; only?: string }
   let isOver = false
   parentPort.once('message', () => {
     isOver = true
@@ -22,6 +22,7 @@ if (parentPort) {
   const clients = keys.map((key) => tenantClient(url, key))
   const counts: Record<string, number> = {}
   for (const [name, attack] of Object.entries(ATTACKS)) {
+    if (only !== undefined && only !== name) continue
     const counted = clients.map((client) => ({
       ...client,
       request: async (...request: Parameters<TenantClient['request']>) => {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { KEY, openServer } from '../../http/fixture-server-process.ts'
+import { KEY, MODEL, openServer } from '../../http/fixture-server-process.ts'
 import { made, tenantClient } from './tenant.ts'
 
 type Latencies = { turns: number[]; reads: number[] }
@@ -22,7 +22,13 @@ const EVERY_MS = 50
 const SETTLE_MS = 3_000
 
 /** A real server with two tenants: how long one waits alone, and beside a hostile one. */
-export async function runTenants({ seconds }: { seconds: number }): Promise<TenantReport> {
+export async function runTenants({
+  seconds,
+  only,
+}: {
+  seconds: number
+  only?: string | undefined
+}): Promise<TenantReport> {
   const server = await openServer({ HOLDFAST_DURABILITY: 'relaxed' })
   try {
     const operator = tenantClient(server.url(), KEY)
@@ -35,7 +41,9 @@ export async function runTenants({ seconds }: { seconds: number }): Promise<Tena
     await measure(server.url(), quietKey, 2_000)
     const alone = await measure(server.url(), quietKey, seconds * 1_000)
     const keys = [await newKey(hostile), await newKey(hostile), await newKey(hostile)]
-    const attack = new Worker(new URL('./hostile.ts', import.meta.url), { workerData: { url: server.url(), keys } })
+    const attack = new Worker(new URL('./hostile.ts', import.meta.url), {
+      workerData: { url: server.url(), keys, only },
+    })
     let attacks: Record<string, number> = {}
     attack.on('message', (counts) => {
       attacks = counts
@@ -60,7 +68,7 @@ export async function runTenants({ seconds }: { seconds: number }): Promise<Tena
 
 async function measure(url: string, key: string, ms: number): Promise<Latencies> {
   const client = tenantClient(url, key)
-  const { id } = await made(client.request('POST', '/v1/agents', { name: 'quiet', model: 'scripted/friendly' }))
+  const { id } = await made(client.request('POST', '/v1/agents', { name: 'quiet', model: MODEL }))
   const turns: number[] = []
   const reads: number[] = []
   const until = performance.now() + ms
