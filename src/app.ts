@@ -8,6 +8,7 @@ import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
 import { hmacSha256, sha256 } from './config/sha256.ts'
 import { shownSettings } from './config/shown-settings.ts'
+import { closeInOrder } from './core/close-in-order.ts'
 import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION } from './core/id.ts'
@@ -360,19 +361,6 @@ function unknownWorkspacesPolicy(
 ): UnknownWorkspacesPolicy {
   if (folder !== join(home, 'workspaces')) return 'keep'
   return settings.databaseUrl ? 'remove-if-others-are-known' : 'remove'
-}
-
-/** A failure does not stop the others; the first one is thrown at the end. */
-async function closeInOrder(closings: (() => Promise<void> | undefined)[]): Promise<void> {
-  const faults: unknown[] = []
-  for (const close of closings) {
-    try {
-      await close()
-    } catch (fault) {
-      faults.push(fault)
-    }
-  }
-  if (faults.length > 0) throw faults[0]
 }
 
 /** A warning only: the cache shrinks when those turns end. */
