@@ -164,6 +164,7 @@ export const OWNED_TABLES = [
   'gateway_deliveries',
   'gateway_pairings',
   'gateway_tokens',
+  'webhook_secrets',
   'imports',
   'agent_tags',
   'conversations',
