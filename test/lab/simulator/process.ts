@@ -137,8 +137,6 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
       }),
       { told: outside, process: name },
     ),
-    spill: { save: async (callId) => `spill/${callId}` },
-    tools: toolRegistry(simulatedTools({ kernel, injector, clock, outside, kill, name, observer, setup })),
     spill: { of: () => ({ save: async (callId) => `spill/${callId}` }) },
     clock,
     randomness,
