@@ -78,7 +78,7 @@ export async function startGatewayProcess(parts: GatewayProcessDeps): Promise<Ga
     credentials: noCredentials,
     models: modelsFrom({ test: provider }),
     tools: toolRegistry([post]),
-    spill: { save: async (callId) => `spill/${callId}` },
+    spill: { of: () => ({ save: async (callId) => `spill/${callId}` }) },
     clock,
     randomness: { uuid: kernel.uuid, fraction: kernel.fraction },
     digest: sha256,
