@@ -26,7 +26,7 @@ const CAPABILITIES: Capabilities = {
   maxText: 4_000,
   notifiesOfEdits: false,
   buttons: true,
-  pace: { privateMs: 1_100, groupMs: 3_600, burst: 2, groupBurst: 2, perSecond: 25 },
+  pace: { privateMs: 1_300, groupMs: 3_600, burst: 2, groupBurst: 2, perSecond: 20 },
 }
 
 /** A placeholder says nothing, so that a second one is no second answer. */
