@@ -51,7 +51,12 @@ test('an empty environment gives the defaults', async () => {
     assert.deepEqual({ ...cache, bytes: 0 }, { entries: 128, bytes: 0, idleMs: 3_600_000 })
     assert.ok(cache.bytes > 0 && cache.bytes < totalmem())
     assert.deepEqual(rest, expected)
-    assert.deepEqual(general, { model: 'scripted/friendly', fallback: [], embed_messages: true })
+    assert.deepEqual(general, {
+      model: 'scripted/friendly',
+      fallback: [],
+      embed_messages: true,
+      approval_by: 'any-key',
+    })
     assert.deepEqual(providers, {})
     assert.deepEqual(limits, DEFAULT_LIMITS)
     assert.deepEqual(workspaces, {
@@ -59,6 +64,7 @@ test('an empty environment gives the defaults', async () => {
       containment: 'bubblewrap',
       quota: { diskBytes: 1_024 * MEGABYTE, memoryBytes: 1_024 * MEGABYTE, processes: 128 },
       egress: [],
+      toolSeconds: 180,
     })
   }
 })
@@ -110,6 +116,7 @@ test('every key of the top level of config.yaml can come from the environment', 
     fallback: ['anthropic/claude-sonnet-4-5', 'house/qwen3'],
     embedding: 'openai/text-embedding-3-small',
     embed_messages: false,
+    approval_by: 'any-key',
   })
 })
 

@@ -39,6 +39,9 @@ export const WORKSPACE_TOOLS: readonly string[] = [
 /** Tools that read the web. An agent has them only if it names them. */
 export const WEB_TOOLS: readonly string[] = ['web_search', 'fetch_webpage']
 
+/** Tools that run code of the model. An agent has them only if it names them. */
+export const CODE_TOOLS: readonly string[] = ['run_code', 'run_code_with_tools']
+
 /** Tools that show what a turn can do. The scripted model calls them, so only agents on it have them by default. */
 export const DEMO_TOOLS: readonly string[] = [
   'write_note',
@@ -76,13 +79,7 @@ export const baseToolsOf = (agentType: string | null | undefined): readonly stri
  * The built-in tools of the retired server. Clients name them in requests, so an agent is created without those that
  * Holdfast does not have.
  */
-export const RETIRED_TOOLS: readonly string[] = [
-  ...MEMORY_TOOLS,
-  ...OLD_TOOLS,
-  ...WEB_TOOLS,
-  'run_code',
-  'run_code_with_tools',
-]
+export const RETIRED_TOOLS: readonly string[] = [...MEMORY_TOOLS, ...OLD_TOOLS, ...WEB_TOOLS, ...CODE_TOOLS]
 
 type ToolType =
   | 'letta_core'

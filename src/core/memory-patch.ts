@@ -1,3 +1,4 @@
+import { withoutEnding } from './without-ending.ts'
 /** One operation of a patch to memory blocks. */
 export type PatchOperation =
   | { type: 'add'; label: string; description: string; value: string }
@@ -50,7 +51,7 @@ function addedText(lines: readonly string[]): { description: string; value: stri
     if (line.startsWith('+')) return [line.slice(1)]
     return line.trim() === '' ? [''] : []
   })
-  return { description: described ?? '', value: added.join('\n').replace(/\n+$/, '') }
+  return { description: described ?? '', value: withoutEnding(added.join('\n'), '\n') }
 }
 
 type Hunk = { before: string[]; after: string[] }
@@ -85,7 +86,7 @@ const AMBIGUOUS =
 function hunksOf(patch: string): Hunk[] {
   const hunks: Hunk[] = []
   let hunk: Hunk | undefined
-  for (const line of patch.replace(/\n+$/, '').split('\n')) {
+  for (const line of withoutEnding(patch, '\n').split('\n')) {
     if (line.startsWith('@@')) hunk = undefined
     if (!/^[ +-]|^$/.test(line) || /^(---|\+\+\+)/.test(line)) continue
     if (!hunk) {

@@ -59,8 +59,8 @@ export function newMetrics(context: ServiceContext): Metrics {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
     async page() {
-      await countRunsNow()
-      await readGatewayNow()
+      const isStoreUp = await countRunsNow()
+      if (isStoreUp) await readGatewayNow()
       return { type: registry.contentType, text: await registry.metrics() }
     },
     close() {
@@ -254,7 +254,7 @@ function registerBackupMetrics({ backups, deps }: ServiceContext, registry: Regi
 }
 
 /** Queries the store on each scrape. During an outage these gauges keep their values and `holdfast_store_up` is 0. */
-function registerRunMetrics(context: ServiceContext, registry: Registry): () => Promise<void> {
+function registerRunMetrics(context: ServiceContext, registry: Registry): () => Promise<boolean> {
   const registers = [registry]
   const runs = new Gauge({
     name: 'holdfast_runs',
@@ -288,8 +288,10 @@ function registerRunMetrics(context: ServiceContext, registry: Registry): () => 
       runs.set({ phase: 'waiting_for_approval' }, waiting)
       oldest.set(oldestQueuedAt === undefined ? 0 : Math.max(0, context.deps.clock.now() - oldestQueuedAt) / 1_000)
       up.set(1)
+      return true
     } catch {
       up.set(0)
+      return false
     }
   }
 }

@@ -1,4 +1,5 @@
 import { parseTarget } from '../core/target.ts'
+import { withoutEnding } from '../core/without-ending.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Credentials } from '../ports/credentials.ts'
 import type { ProviderSet } from './provider-set.ts'
@@ -29,7 +30,7 @@ export function newTranscriber({ set, credentials, clock }: TranscriberOptions) 
     form.set('model', target.model)
     form.set('response_format', 'json')
     form.set('file', new Blob([voice.bytes as Uint8Array<ArrayBuffer>], { type: voice.mediaType }), voice.name)
-    const url = `${(grant?.baseUrl ?? vendor.baseUrl).replace(/\/+$/, '')}/audio/transcriptions`
+    const url = `${withoutEnding(grant?.baseUrl ?? vendor.baseUrl, '/')}/audio/transcriptions`
     const headers = { ...quirks.headers, ...grant?.headers, ...authHeaders(grant, quirks.auth ?? 'bearer') }
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])

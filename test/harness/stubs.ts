@@ -15,14 +15,16 @@ import { defineTool, failure } from '../../src/tools/define-tool.ts'
 /** Engine dependencies that most tests do not use: no MCP server answers, and no process runs. */
 export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'sources' | 'endProcesses'> => ({
   sources: {
-    toTool: ({ name, description }) =>
-      defineTool({
+    toTool: ({ name, description, jsonSchema }) => ({
+      ...defineTool({
         name,
         description,
         inputSchema: { type: 'object' },
         effects: 'none',
         run: async () => failure('This test runs no sources.'),
       }),
+      inputSchema: jsonSchema.parameters ?? { type: 'object' },
+    }),
   },
   mcp: {
     list: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),

@@ -75,6 +75,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/shares.test.ts': 'limits models providers',
   'http/body-fields.test.ts':
     'content enable_parallel_execution metadata_ archive_id override_embedding_handle on_guarded reasoning_effort',
+  'gateway/telegram.test.ts': 'code',
 }
 
 const testOf = (field: string): string | undefined =>

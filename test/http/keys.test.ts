@@ -187,6 +187,9 @@ test('resources of one organization look missing to another', async (context) =>
     tool_name: 'ours',
     process_id: 'process-1',
     page_id: 'page-1',
+    import_id: `import-${randomUUID()}`,
+    account: 'bot',
+    sender_id: '1',
     organization_id: DEFAULT_ORGANIZATION,
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))

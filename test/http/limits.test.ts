@@ -172,5 +172,5 @@ test('no route accepts a missing, wrong or revoked key', async (context) => {
   }
 })
 
-/** Probes and the description of the API need no key. */
-const OPEN = ['/', '/docs', '/openapi.json', '/v1/health', '/v1/ready']
+/** Probes, the page itself, signing out, and the description of the API need no key. */
+const OPEN = ['/', '/console/{file}', '/docs', '/openapi.json', '/v1/health', '/v1/ready', '/v1/session']

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import { IMPORT_KINDS } from '../../core/import.ts'
 import { Problem } from '../../core/problem.ts'
+import { withoutEnding } from '../../core/without-ending.ts'
 import { keptObjects, listImports, showImport, startImport, stopImport } from '../../service/imports/imports.ts'
 import { id, limit } from '../field.ts'
 import { operation } from '../operation.ts'
@@ -68,7 +69,7 @@ function originOf({ url, file }: z.output<typeof startBody>): Parameters<typeof 
     return { type: 'file', path: file }
   }
   const { origin, pathname } = new URL(url!)
-  return { type: 'server', url: `${origin}${pathname.replace(/\/+$/, '')}` }
+  return { type: 'server', url: `${origin}${withoutEnding(pathname, '/')}` }
 }
 
 const listImportsOperation = operation({

@@ -58,6 +58,8 @@ const NOT_FROM_A_RESPONSE: readonly FailureKind[] = [
   'thinking-exhausted',
   'text-truncated',
   'call-truncated',
+  'model-not-allowed',
+  'spending-limit',
 ]
 
 test('every kind that a response can cause has at least three cases, and no other kind has any', async () => {

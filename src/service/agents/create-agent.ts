@@ -1,6 +1,14 @@
 import { ADMISSION_POLICIES } from '../../core/admission.ts'
 import type { Agent, AgentSettings } from '../../core/agent.ts'
-import { BASE_TOOLS, DEMO_TOOLS, MEMORY_TOOLS, OLD_TOOLS, WEB_TOOLS, WORKSPACE_TOOLS } from '../../core/base-tools.ts'
+import {
+  BASE_TOOLS,
+  CODE_TOOLS,
+  DEMO_TOOLS,
+  MEMORY_TOOLS,
+  OLD_TOOLS,
+  WEB_TOOLS,
+  WORKSPACE_TOOLS,
+} from '../../core/base-tools.ts'
 import { type Block, cleanText } from '../../core/block.ts'
 import { COMMAND_APPROVALS, DEFAULT_COMMAND_APPROVAL, isLooser } from '../../core/command-approval.ts'
 import { defined } from '../../core/defined.ts'
@@ -145,7 +153,7 @@ function defaultTools(
   { isScripted, hasMemory }: { isScripted: boolean; hasMemory: boolean },
 ): string[] {
   const isDefault = (name: string): boolean => {
-    if ([WORKSPACE_TOOLS, WEB_TOOLS, OLD_TOOLS].some((named) => named.includes(name))) return false
+    if ([WORKSPACE_TOOLS, WEB_TOOLS, CODE_TOOLS, OLD_TOOLS].some((named) => named.includes(name))) return false
     if (DEMO_TOOLS.includes(name)) return isScripted
     if (MEMORY_TOOLS.includes(name)) return hasMemory && (isScripted || BASE_TOOLS.includes(name))
     return true

@@ -1,4 +1,5 @@
 import { defined } from '../../../core/defined.ts'
+import { withoutEnding } from '../../../core/without-ending.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { SourceFault } from '../../../ports/import-source.ts'
 import { RefusedFetch, type SafeFetch } from '../../../ports/safe-fetch.ts'
@@ -89,7 +90,7 @@ export function newOldServer({ url, key, rate, fetch, clock, signal }: OldServer
 }
 
 function addressOf(url: string, path: string, query: Query): URL {
-  const address = new URL(`${url.replace(/\/+$/, '')}${path}`)
+  const address = new URL(`${withoutEnding(url, '/')}${path}`)
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) address.searchParams.set(name, String(value))
   return address
