@@ -70,7 +70,7 @@ function objectSchema(body: string, source: string, depth: number): JsonObject {
   const required: string[] = []
   for (const line of splitLines(body)) {
     const [, quoted, bare, mark, type] =
-      /^(?:readonly\s+)?(?:["']([^"']+)["']|([\w$]+))\s*(\?)?\s*:\s*([\s\S]*)$/.exec(line) ?? []
+      /^(?:readonly\s+)?(?:["']([^"']+)["']|([\w$]+))\s*(?:(\?)\s*)?:\s*([\s\S]*)$/.exec(line) ?? []
     const name = quoted ?? bare
     if (name === undefined) continue
     properties[name] = typescriptSchema(type!, source, depth + 1)
@@ -86,7 +86,7 @@ const splitLines = (body: string): string[] => split(body, ';,').flatMap((part) 
 function joinContinued(lines: readonly string[]): string[] {
   const fields: string[][] = []
   for (const line of lines)
-    if (fields.length === 0 || /^(?:readonly\s+)?["'\w$-]+\s*\??\s*:/.test(line)) fields.push([line])
+    if (fields.length === 0 || /^(?:readonly\s+)?["'\w$-]+\s*(?:\?\s*)?:/.test(line)) fields.push([line])
     else fields.at(-1)!.push(line)
   return fields.map((field) => field.join(' '))
 }
@@ -107,7 +107,7 @@ function namedSchema(name: string, source: string, depth: number): JsonObject {
 /** Up to a semicolon, or to a line that begins something else. */
 function aliasAt(source: string, start: number): string {
   const [first = ''] = splitOutside(source.slice(start, start + MAX_ALIAS), ';', TYPESCRIPT_BRACKETS)
-  return first.split(/\n\s*(?=(?:export|type|interface|function|async|const|let|import)\b)/)[0]!
+  return first.split(/\n(?=[ \t]*(?:export|type|interface|function|async|const|let|import)\b)/)[0]!
 }
 
 const MAX_ALIAS = 20_000

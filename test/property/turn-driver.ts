@@ -177,10 +177,10 @@ function attempt(move: ModelMove, turn: Turn, state: State): TurnEvent[] {
       ]
     case 'answer':
     case 'answer-under-cancel': {
-      const calls = move.calls.map((call, index) => scriptedCall(call, `${answerId}-call-${index}`))
+      const ids = { stepId: `step-${newId(state)}` as const, answerId: newId(state), resultsId: newId(state) }
+      const calls = move.calls.map((call, index) => scriptedCall(call, `${ids.answerId}-call-${index}`))
       const hasCalls = calls.length > 0
       const finish = hasCalls ? 'tool-calls' : move.type === 'answer' ? move.finish : 'stop'
-      const ids = { stepId: `step-${newId(state)}` as const, answerId: newId(state), resultsId: newId(state) }
       const usage = { promptTokens: 1, completionTokens: 1 }
       return [{ type: 'answer-received', v: 1, ...ids, content, calls, finish, usage, ...position }]
     }
