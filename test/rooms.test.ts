@@ -101,6 +101,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     agents: ['database', 'rows', 'conversations', 'memory', 'tools'],
     imports: ['database', 'rows', 'conversations', 'memory', 'tools', 'agents'],
     gateway: ['database', 'rows'],
+    schedules: ['database', 'rows', 'runs'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
   gateway: { telegram: [] },

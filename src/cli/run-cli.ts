@@ -18,6 +18,7 @@ import { addGateway } from './tree/gateway.ts'
 import { addImports } from './tree/imports.ts'
 import { addMemory } from './tree/memory.ts'
 import { addAuth, addModels, addProviders } from './tree/providers.ts'
+import { addSchedules } from './tree/schedules.ts'
 import { addMcp, addTools } from './tree/tools.ts'
 import { usageText, wantsJson } from './usage-error.ts'
 import { whenBusyOption } from './when-busy-option.ts'
@@ -129,6 +130,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
   addMemory(program, deps)
   addTools(program, deps)
   addMcp(program, deps)
+  addSchedules(program, { cli })
   addRuns(program, cli)
   addApprovals(program, cli)
   addWorkspaces(program, deps)

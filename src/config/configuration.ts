@@ -13,8 +13,9 @@ import type { ConfigFile, ProviderSettings } from './config-schema.ts'
 import { gatewayAccounts } from './gateway-settings.ts'
 import { homePath } from './home.ts'
 import { type SectionInput, type SectionValues, withDefaults } from './setting.ts'
-import { GENERAL, LIMITS, PROCESS, SERVER, WEB, WORKSPACES } from './settings.ts'
+import { GENERAL, LIMITS, PROCESS, SERVER, WORKSPACES } from './settings.ts'
 import { variablesIn } from './variables.ts'
+import { WEB } from './web-settings.ts'
 
 /** All settings, validated, with defaults for those that the operator has not set. */
 export type Configuration = {
@@ -169,6 +170,7 @@ const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({
   workspacesPerOrganization: values.workspaces_per_organization,
   awakeWorkspacesPerOrganization: values.awake_workspaces_per_organization,
   processesPerOrganization: values.processes_per_organization,
+  schedulesPerOrganization: values.schedules_per_organization,
   dollarsPerDayPerOrganization: values.dollars_per_day_per_organization,
   tokensPerDayPerOrganization: values.tokens_per_day_per_organization,
 })

@@ -1,6 +1,7 @@
 import { GATEWAY, GATEWAY_CHAT } from './gateway-settings.ts'
 import type { Section } from './setting.ts'
-import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WEB, WORKSPACES } from './settings.ts'
+import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WORKSPACES } from './settings.ts'
+import { WEB } from './web-settings.ts'
 
 /**
  * A section with its path in config.yaml and the prefix of its environment variables. `<name>` stands for a name that

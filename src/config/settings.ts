@@ -5,7 +5,6 @@ import { DURABILITIES } from '../core/durability.ts'
 import { DEFAULT_LIMITS } from '../core/limits.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
 import { DIALECTS } from '../core/message.ts'
-import { SEARCH_ENGINE_NAMES } from '../core/search-engine.ts'
 import { DEFAULT_MODEL } from '../core/target.ts'
 import { CONTAINMENTS } from '../ports/workspaces.ts'
 import { TOOLSETS } from './gateway-settings.ts'
@@ -15,7 +14,6 @@ import {
   anyText,
   domain,
   headerText,
-  hostAndPort,
   httpUrl,
   listOf,
   mapOf,
@@ -332,6 +330,10 @@ export const LIMITS = {
       'Processes that its running workspaces may have together (`workspaces.processes` each); 0 for no limit',
     default: DEFAULT_LIMITS.processesPerOrganization,
   }),
+  schedules_per_organization: setting(wholeNumber(0, 1_000_000), {
+    description: 'Schedules of an organization; 0 for no limit',
+    default: DEFAULT_LIMITS.schedulesPerOrganization,
+  }),
   dollars_per_day_per_organization: setting(wholeNumber(0, 1_000_000_000), {
     description: 'What the model requests of an organization may cost in a day (UTC); 0 for no limit',
     unit: 'US dollars',
@@ -378,22 +380,5 @@ export const WORKSPACES = {
     description: 'How long one call of a tool from source may run',
     unit: 'seconds',
     default: 180,
-  }),
-}
-
-/** `web` of config.yaml. */
-export const WEB = {
-  search: setting(oneOf(SEARCH_ENGINE_NAMES), {
-    description: 'The service that `web_search` asks; its key is a secret of the agent or in the environment',
-    defaultText: 'the first one with a key, or SearXNG if it has an address',
-  }),
-  search_url: setting(httpUrl, {
-    description: 'The address of that service',
-    defaultText: "the service's; SearXNG has none",
-  }),
-  private_hosts: setting(listOf(hostAndPort), {
-    description: 'Hosts outside the public internet whose pages `fetch_webpage` may read',
-    default: [],
-    defaultText: 'none',
   }),
 }

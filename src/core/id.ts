@@ -11,6 +11,7 @@ export type ToolId = `tool-${string}`
 export type PassageId = `passage-${string}`
 export type McpServerId = `mcp_server-${string}`
 export type ImportId = `import-${string}`
+export type ScheduleId = `schedule-${string}`
 
 /** The organization that exists in every home; its administrators are operators. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
@@ -32,6 +33,7 @@ export type IdPrefix =
   | 'key'
   | 'mcp_server'
   | 'import'
+  | 'schedule'
 
 /** Parses an id from outside. */
 export function parseId<P extends IdPrefix>(prefix: P, text: string): `${P}-${string}` | undefined {

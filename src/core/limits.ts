@@ -34,6 +34,7 @@ export const DEFAULT_LIMITS = {
   workspacesPerOrganization: 1_000,
   awakeWorkspacesPerOrganization: 16,
   processesPerOrganization: 2_048,
+  schedulesPerOrganization: 1_000,
   dollarsPerDayPerOrganization: 0,
   /** Of models whose price is unknown. */
   tokensPerDayPerOrganization: 0,

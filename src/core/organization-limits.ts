@@ -12,6 +12,7 @@ export const ORGANIZATION_LIMITS = [
   'workspacesPerOrganization',
   'awakeWorkspacesPerOrganization',
   'processesPerOrganization',
+  'schedulesPerOrganization',
   'dollarsPerDayPerOrganization',
   'tokensPerDayPerOrganization',
 ] as const satisfies readonly (keyof Limits)[]

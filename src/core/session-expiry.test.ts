@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causeOf, expiredBefore, isTimeZone } from './session-expiry.ts'
+import { causeOf, expiredBefore } from './session-expiry.ts'
+import { isTimeZone } from './zoned-time.ts'
 
 const at = (text: string) => Date.parse(text)
 const last = (dailyAt: string, timezone: string, now: string) =>

@@ -1,3 +1,6 @@
+import { DAY_MS, MINUTE_MS } from './duration.ts'
+import { isTimeZone, momentOf, wallClock } from './zoned-time.ts'
+
 /** When the session of an idle conversation ends: its processes are ended, and the next message begins a new context. */
 export type SessionExpiry = {
   /** After this time without activity. */
@@ -14,18 +17,6 @@ export const DAILY_AT = /^([01]\d|2[0-3]):[0-5]\d$/
 
 /** One year: longer is the same as never. */
 export const MAX_IDLE_MINUTES = 525_600
-
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
-
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Why a policy cannot be accepted. */
 export function faultIn({ idleMinutes, dailyAt, timezone }: SessionExpiry): string | undefined {
@@ -81,42 +72,4 @@ function lastOccurrence(time: string, timezone: string, now: number): number {
   // The days around now: with an offset of up to a day and a change of clocks, the last occurrence is among them.
   const moments = [1, 0, -1, -2].map((days) => momentOf(wanted + days * DAY_MS, timezone))
   return moments.find((moment) => moment <= now)!
-}
-
-/**
- * The moment at which clocks of the zone show this wall-clock time. A time that occurs twice, because clocks are set
- * back, is its first occurrence. A time that is skipped, because clocks are set forward, is as long after the change as
- * it would have been (02:30 becomes 03:30).
- */
-function momentOf(wall: number, timezone: string): number {
-  // Offsets change at most once within two days.
-  const before = wall - offsetAt(wall - DAY_MS, timezone)
-  const after = wall - offsetAt(wall + DAY_MS, timezone)
-  const showing = [before, after].filter((moment) => wallClock(moment, timezone) === wall)
-  return showing.length > 0 ? Math.min(...showing) : before
-}
-
-const offsetAt = (moment: number, timezone: string): number => wallClock(moment, timezone) - moment
-
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** What clocks of the zone show, as if it were UTC, to the second. */
-function wallClock(moment: number, timezone: string): number {
-  let format = formats.get(timezone)
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
-    formats.set(timezone, format)
-  }
-  const parts = Object.fromEntries(format.formatToParts(moment).map(({ type, value }) => [type, Number(value)]))
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (((moment % 1000) + 1000) % 1000)
 }

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { listAccounts, type ShownAccount } from '../service/gateway/accounts.ts'
 import { countRunningTurns, countRuns } from '../service/runs/runs.ts'
+import { scheduleLateness } from '../service/schedules/schedules.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 
 export type Metrics = {
@@ -55,6 +56,7 @@ export function newMetrics(context: ServiceContext): Metrics {
   registerCacheMetrics(context, registry)
   registerWorkspaceMetrics(context, registry)
   registerBackupMetrics(context, registry)
+  registerScheduleMetrics(context, registry)
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
@@ -227,6 +229,21 @@ function registerWorkspaceMetrics({ workspaces, deps }: ServiceContext, registry
         this.set((await workspaces.list()).length)
       } catch (fault) {
         deps.report(fault, 'counting workspaces')
+      }
+    },
+  })
+}
+
+function registerScheduleMetrics(context: ServiceContext, registry: Registry): void {
+  new Gauge({
+    name: 'holdfast_schedule_late_seconds',
+    help: 'How late the oldest instant of a schedule is that no server has settled; 0 if none is due',
+    registers: [registry],
+    async collect() {
+      try {
+        this.set((await scheduleLateness(context)) / 1_000)
+      } catch {
+        // `holdfast_store_up` tells; the gauge keeps its value.
       }
     },
   })

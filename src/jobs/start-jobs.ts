@@ -3,6 +3,7 @@ import { startChangePruner } from './change-pruner.ts'
 import { startEraser } from './eraser.ts'
 import { startImporter } from './importer.ts'
 import type { JobDeps, RunningJob } from './job.ts'
+import { startScheduleRunner } from './schedule-runner.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startSessionExpirer } from './session-expirer.ts'
 import { startStreamPruner } from './stream-pruner.ts'
@@ -21,6 +22,7 @@ const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'change pruner': startChangePruner,
   importer: startImporter,
   eraser: startEraser,
+  'schedule runner': startScheduleRunner,
 }
 
 export function startJobs(parts: JobDeps): RunningJob {

@@ -1,6 +1,7 @@
 import type { AuditRecord } from '../core/invariants/audit-chain.ts'
 import type { ImportObjectRecord } from '../core/invariants/imports.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
+import type { ScheduleRecord } from '../core/invariants/schedules.ts'
 
 /** Read-only pages over the whole database, for invariant checks on a live system. */
 export type SnapshotReader = {
@@ -10,5 +11,7 @@ export type SnapshotReader = {
   /** The chain of each organization's audit log, in pages. */
   auditChains(): AsyncIterable<AuditRecord>
   importObjects(): AsyncIterable<ImportObjectRecord>
+  /** What became of the instants of each schedule, in pages. */
+  schedules(): AsyncIterable<ScheduleRecord>
   liveWorkers(): Promise<Set<string>>
 }

@@ -1,16 +1,14 @@
-import type { AdmissionPolicy } from '../core/admission.ts'
 import type { Agent, Conversation } from '../core/agent.ts'
 import type { Block } from '../core/block.ts'
 import type { LoggedEvent, TurnEvent, Usage } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
-import type { Json } from '../core/json.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import type { NewStep, ProjectedEvent } from '../core/projection.ts'
 import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
 import type { AgentContents, AgentEdit, AgentFilter, TagStore } from './agent-store.ts'
 import type { BlockStore } from './block-store.ts'
-import type { CallbackRequest, CallbackStore } from './callback-store.ts'
+import type { CallbackStore } from './callback-store.ts'
 import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
 import type { ErasureStore } from './erasure-store.ts'
@@ -23,12 +21,14 @@ import type { MessageSearchStore } from './message-search-store.ts'
 import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore, WebhookSecretStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
+import type { NewRun, OpenedRun, OpenRun, QueueQuota, RequestIdentity } from './run-intake.ts'
+import type { ScheduleStore } from './schedule-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { ShareStore } from './shares.ts'
 import type { StoredToolStore } from './tool-store.ts'
 import type { ToolWriteStore } from './tool-write-store.ts'
 
-export type { CooldownStore, CredentialStore, ModelNoteStore }
+export type { CooldownStore, CredentialStore, ModelNoteStore, NewRun, OpenedRun, OpenRun, QueueQuota, RequestIdentity }
 
 /** The database. Every method may reject with a StorageError; a rejected write leaves nothing half-written. */
 export type Store = {
@@ -59,6 +59,7 @@ export type Store = {
   audit: AuditLog
   callbacks: CallbackStore
   changes: ChangeStore
+  schedules: ScheduleStore
   /** A short random name of this database. */
   homeId(): Promise<string>
   ids: IdStore
@@ -137,66 +138,6 @@ export type DeleteResult = { type: 'deleted' } | { type: 'not-found' } | { type:
 
 /** Newest first; `before` is the id of the last agent seen. */
 type AgentPage = { limit: number; before?: string }
-
-export type NewRun = Pick<
-  Run,
-  'id' | 'organizationId' | 'agentId' | 'conversationId' | 'background' | 'createdAt' | 'continues' | 'openedBy'
-> & {
-  metadata: Json
-  /** Identifies a retried request; another body with the same key is a conflict. */
-  idempotency?: { key: string; digest: string }
-  request?: RequestIdentity
-  /** Webhook for the end of the run, or for a run that awaits approval. */
-  callback?: CallbackRequest
-}
-
-/** Identifies copies of the same request. */
-export type RequestIdentity = {
-  /** Hash of the inputs. */
-  digest: string
-  /** Client-supplied ids of the inputs. */
-  otids: string[]
-  /** Hash of key, path and body, for retries without otids. */
-  fingerprint?: string
-  /** The client marked this request as a retry. */
-  isRetry: boolean
-}
-
-export type OpenRun = {
-  run: NewRun
-  /** The input-accepted event. */
-  entry: ProjectedEvent
-  policy: AdmissionPolicy
-  /** Appended to the running run if the policy interrupts it (cancel-requested). */
-  interruption: ProjectedEvent
-  /** Appended to the running run if the policy steers it (input-steered). */
-  steering: ProjectedEvent
-  /** Opens nothing unless this is the newest run of the conversation. */
-  onlyAfter?: RunId
-  /** Worker that takes the lease in the same commit if no other run is ahead of this one. */
-  claimFor?: WorkerId
-  /** Queued runs that its organization and its key may have. Absent: no limit. */
-  quota?: QueueQuota
-}
-
-/** 0 means no limit. */
-export type QueueQuota = { organization: number; key: number }
-
-export type OpenedRun =
-  | { type: 'opened'; run: Run; interrupted?: RunId }
-  /** `request`: the id that this request reserved for a run of its own. */
-  | { type: 'steered'; runId: RunId; request: RunId }
-  /** `request`: the id that the first copy used; another one than `runId` if that one was steered. */
-  | { type: 'repeated'; runId: RunId; request: RunId }
-  | { type: 'key-conflict'; runId: RunId }
-  /** One of its otids belongs to a run with other inputs. */
-  | { type: 'otid-conflict'; runId: RunId }
-  | { type: 'refused'; refusal: 'busy' | 'queue-full' | 'pending-approval'; runId?: RunId }
-  /** Its organization or its key has this many queued runs, which is the limit. */
-  | { type: 'over-quota'; of: keyof QueueQuota; limit: number }
-  /** Another run is the newest one. */
-  | { type: 'moved-on' }
-  | { type: 'no-conversation' }
 
 /** The answer to an approval and the run that continues from it, committed together. */
 export type ContinueRun = { answer: Append; run: NewRun; entry: ProjectedEvent; claimFor?: WorkerId }

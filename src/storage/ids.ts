@@ -15,7 +15,7 @@ export const idStore = ({ read }: Pick<Database, 'read'>): IdStore => ({
     }),
 })
 
-const search = (table: 'agents' | 'runs' | 'blocks' | 'passages' | 'tools' | 'mcp_servers') =>
+const search = (table: 'agents' | 'runs' | 'blocks' | 'passages' | 'tools' | 'mcp_servers' | 'schedules') =>
   statement<Search>()((db, p) =>
     db
       .selectFrom(table)
@@ -45,4 +45,5 @@ const SEARCHES: Record<NamedById, Statement<Search, { id: string }>> = {
   passage: search('passages'),
   tool: search('tools'),
   mcp_server: search('mcp_servers'),
+  schedule: search('schedules'),
 }

@@ -5,6 +5,8 @@ import { closedLength } from '../core/history.ts'
 import type { ConversationId, OrganizationId } from '../core/id.ts'
 import type { AuditRecord } from '../core/invariants/audit-chain.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
+import type { ScheduleRecord } from '../core/invariants/schedules.ts'
+import type { SettledInstant } from '../core/schedule.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import { ofRun } from './conversations/messages.ts'
@@ -15,8 +17,10 @@ import { auditDigest, chainPage, chainsIn } from './people/audit.ts'
 import { conversationOf } from './rows/conversation-row.ts'
 import { MESSAGE_COLUMNS, messagesOf } from './rows/message-row.ts'
 import { RUN_COLUMNS, type RunRow, runOf } from './rows/run-row.ts'
+import { scheduleOf } from './rows/schedule-row.ts'
 import { readEvents } from './runs/events.ts'
 import { leaseNow } from './runs/workers.ts'
+import { historyPage } from './schedules/settle.ts'
 
 /** Small enough that no page delays the writer's checkpoint for long. */
 const PAGE = 50
@@ -52,8 +56,34 @@ export function snapshotReader(database: Database, clock: Clock): SnapshotReader
 
     importObjects: () => importObjectRecords(database),
 
+    async *schedules() {
+      const numbers = inPages((after) =>
+        readSnapshot(async (db) => {
+          const items = (await db.all(schedulesAfter, { after, limit: PAGE })).map((row) => row.number)
+          return { items, last: items.at(-1) }
+        }),
+      )
+      for await (const number of numbers) yield* historyOf(number)
+    },
+
     liveWorkers: () =>
       readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),
+  }
+
+  /** An append-only history. The schedule is read with each page, so that its next instant belongs to the last one. */
+  async function* historyOf(number: number): AsyncGenerator<ScheduleRecord> {
+    for (let before: SettledInstant | undefined; ; ) {
+      const after = before?.instant ?? -1
+      const page = await readSnapshot(async (db) => {
+        const row = await db.get(scheduleAt, { number })
+        return row && { row, ...(await historyPage(db, { id: row.id, after, limit: MESSAGE_PAGE })) }
+      })
+      if (!page) return
+      const { row, instants, runs } = page
+      yield { schedule: scheduleOf(row), instants, runs, ...defined({ before }) }
+      if (instants.length < MESSAGE_PAGE) return
+      before = instants.at(-1)
+    }
   }
 
   /** An append-only log: each page may be a separate snapshot, and the last one has the head of the same moment. */
@@ -131,6 +161,14 @@ const runsAfter = statement<{ after: number; limit: number }>()((db, p) =>
 
 const conversationsAfter = statement<{ after: number; limit: number }>()((db, p) =>
   db.selectFrom('conversations').select('number').where('number', '>', p('after')).orderBy('number').limit(p('limit')),
+)
+
+const schedulesAfter = statement<{ after: number; limit: number }>()((db, p) =>
+  db.selectFrom('schedules').select('number').where('number', '>', p('after')).orderBy('number').limit(p('limit')),
+)
+
+const scheduleAt = statement<{ number: number }>()((db, p) =>
+  db.selectFrom('schedules').selectAll().where('number', '=', p('number')),
 )
 
 const conversationAt = statement<{ number: number }>()((db, p) =>

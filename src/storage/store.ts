@@ -33,6 +33,7 @@ import { runStore } from './runs/runs.ts'
 import { sessionStore } from './runs/sessions.ts'
 import { shareStore } from './runs/shares.ts'
 import { type StoreOwnership, workerStore } from './runs/workers.ts'
+import { scheduleStore } from './schedules/schedules.ts'
 import { snapshotReader } from './snapshot.ts'
 import { mcpServerStore } from './tools/mcp-servers.ts'
 import { toolStore } from './tools/tools.ts'
@@ -82,6 +83,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     audit: auditLog(plain),
     callbacks: callbackStore(database),
     changes: changeStore(database),
+    schedules: scheduleStore(database),
     homeId: () => homeId(database),
     ids: idStore(database),
     imports: importStore(database, clock),

@@ -97,7 +97,13 @@ async function servedApi(context: TestContext) {
     server_name: 'search',
     config: { mcp_server_type: 'streamable_http', server_url: 'http://127.0.0.1:9/mcp' } as never,
   })
+  const schedule = await client.agents.schedule.create(agent.id, {
+    messages: [{ role: 'user', content: 'hi' }],
+    schedule: { scheduled_at: 5_000_000_000_000 },
+  })
   const ids: Record<string, string> = {
+    schedule_id: schedule.id,
+    scheduled_message_id: schedule.id,
     agent_id: agent.id,
     block_id: agent.blocks[0]!.id!,
     label: 'human',

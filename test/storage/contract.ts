@@ -14,6 +14,7 @@ import { PEOPLE } from './contract-people.ts'
 import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
 import { REQUESTS } from './contract-requests.ts'
+import { SCHEDULES } from './contract-schedules.ts'
 import { SEARCH } from './contract-search.ts'
 import { SHARES } from './contract-shares.ts'
 import { STEERS } from './contract-steers.ts'
@@ -45,6 +46,7 @@ const CONTRACT: ContractTests = {
   ...CONVERSATIONS,
   ...CALLBACKS,
   ...SEARCH,
+  ...SCHEDULES,
 }
 
 /** `concurrency`: tests that run side by side, where most of the time is spent waiting for a server. */

@@ -46,6 +46,7 @@ import {
   stepBudget,
   turnIsolation,
 } from './runs.ts'
+import { instantsSettledOnce, outcomesAreExplained, type ScheduleRecord } from './schedules.ts'
 import { oneTerminal, streamNumbers, tokensReconcile } from './streams.ts'
 import { type RunTrace, traceRun } from './trace.ts'
 
@@ -80,6 +81,8 @@ export const CONVERSATION_INVARIANTS: readonly Invariant<ConversationRecord>[] =
 export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumbers, oneTerminal, tokensReconcile]
 
 const AUDIT_INVARIANTS: readonly Invariant<AuditRecord>[] = [auditChain]
+
+const SCHEDULE_INVARIANTS: readonly Invariant<ScheduleRecord>[] = [instantsSettledOnce, outcomesAreExplained]
 
 /** Invariants across all runs. */
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [
@@ -132,6 +135,9 @@ export const checkAuditChain = (record: AuditRecord): Violation[] =>
 
 export const checkImportObject = (record: ImportObjectRecord): Violation[] =>
   apply([importedIsThere], record, 'imports')
+
+export const checkSchedule = (record: ScheduleRecord): Violation[] =>
+  apply(SCHEDULE_INVARIANTS, record, record.schedule.id)
 
 export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 

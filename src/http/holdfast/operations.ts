@@ -15,6 +15,7 @@ import { limitOperations } from './limits.ts'
 import { modelNoteOperations } from './model-notes.ts'
 import { overviewOperations } from './overviews.ts'
 import { peopleOperations } from './people.ts'
+import { scheduleOperations } from './schedules.ts'
 import { serverOperations } from './server.ts'
 import { sessionOperations } from './session.ts'
 import { webhookSecretOperations } from './webhook-secret.ts'
@@ -41,6 +42,7 @@ export const HOLDFAST: Surface = {
     ...sessionOperations,
     ...cacheOperations,
     ...modelNoteOperations,
+    ...scheduleOperations,
     ...workspaceOperations,
     ...importOperations,
     ...gatewayOperations,

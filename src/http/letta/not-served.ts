@@ -10,8 +10,6 @@ export const notServed: readonly NotServed[] = [
   { path: '/v1/agents/:agent_id/files', what: 'files of agents' },
   { path: '/v1/agents/:agent_id/files/*', what: 'files of agents' },
   { methods: ['PATCH'], path: '/v1/agents/:agent_id/identities/*', what: 'identities' },
-  { path: '/v1/agents/:agent_id/schedule', what: 'scheduled messages' },
-  { path: '/v1/agents/:agent_id/schedule/*', what: 'scheduled messages' },
   {
     methods: ['GET'],
     path: '/v1/runs/:run_id/trace',

@@ -14,6 +14,7 @@ import { modelOperations } from './models.ts'
 import { notServed } from './not-served.ts'
 import { passageOperations } from './passages.ts'
 import { runOperations } from './runs.ts'
+import { scheduleOperations } from './schedules.ts'
 import { stepOperations } from './steps.ts'
 import { tagOperations } from './tags.ts'
 import { toolOperations } from './tools.ts'
@@ -39,5 +40,6 @@ export const LETTA: Surface = {
     ...messageSearchOperations,
     ...runOperations,
     ...stepOperations,
+    ...scheduleOperations,
   ],
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
-import { DAILY_AT, isTimeZone, MAX_IDLE_MINUTES, type SessionExpiry } from '../../core/session-expiry.ts'
+import { DAILY_AT, MAX_IDLE_MINUTES, type SessionExpiry } from '../../core/session-expiry.ts'
+import { isTimeZone } from '../../core/zoned-time.ts'
 
 const fields = z.object({
   idle_minutes: z

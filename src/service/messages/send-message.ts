@@ -16,7 +16,7 @@ import type { TargetHandle } from '../../core/target.ts'
 import { exitToolsOf, toolRulesOf } from '../../core/tool-rules.ts'
 import { foldTurn, isUndecided, openCalls } from '../../core/turn.ts'
 import type { CallbackRequest } from '../../ports/callback-store.ts'
-import type { NewRun, OpenedRun, RequestIdentity } from '../../ports/store.ts'
+import type { NewRun, OpenedRun, OpenRun, RequestIdentity } from '../../ports/store.ts'
 import { findConversation } from '../conversations/conversations.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { keyOf, overQuotaProblem, queueQuotaOf, withTurnQuota } from './turn-quota.ts'
@@ -98,12 +98,11 @@ async function openRun(asked: SendInputsRequest, context: ServiceContext): Promi
       'home-owned',
       'Another process owns this home and runs its agents. Send the message to that process.',
     )
-  for (const { content } of asked.inputs) requireContent(content)
+  requireContents(asked.inputs)
   const conversation = asked.conversation ?? (await findConversation(asked.conversationId, context))
   const request = { ...asked, ...defined({ conversation }) }
 
-  const run = newRun(request, context)
-  const entries = newEntries(request, run, context)
+  const { run, ...entries } = newOpening(request, context)
   // Also reads the share of the organization, which the reservation below uses.
   const quota = await queueQuotaOf(context)
   const slot = engine.dispatcher.reserve(context.organizationId)
@@ -160,7 +159,20 @@ async function toSendResult(
   }
 }
 
+/** The run of a request, as the store opens it: for a schedule, which opens it in a transaction of its own. */
+export function newOpening(
+  request: SendInputsRequest,
+  context: ServiceContext,
+): Pick<OpenRun, 'run' | 'entry' | 'interruption' | 'steering'> {
+  const run = newRun(request, context)
+  return { run, ...newEntries(request, run, context) }
+}
+
 const firstEvent = ({ event, at }: ProjectedEvent) => ({ seq: 1, at, event })
+
+export function requireContents(inputs: readonly NewInput[]): void {
+  for (const { content } of inputs) requireContent(content)
+}
 
 function requireContent(content: readonly InputPart[]): void {
   const isEmpty = content.every((part) => part.type === 'text' && part.text.trim() === '')

@@ -70,6 +70,7 @@ export async function showLimits(
     awakeWorkspacesPerOrganization: awake,
     turnsPerOrganization: engine?.dispatcher.runningOf(organizationId) ?? 0,
     queuedTurnsPerOrganization: queued.organization,
+    schedulesPerOrganization: await deps.store.schedules.count(organizationId),
     openRequestsPerOrganization: traffic.open,
     streamsPerOrganization: traffic.streams,
     dollarsPerDayPerOrganization: spentBy('').microDollars / 1_000_000,
@@ -137,6 +138,7 @@ const UNITS: Record<OrganizationLimit, string> = {
   workspacesPerOrganization: 'workspaces',
   awakeWorkspacesPerOrganization: 'workspaces',
   processesPerOrganization: 'processes',
+  schedulesPerOrganization: 'schedules',
   dollarsPerDayPerOrganization: 'US dollars',
   tokensPerDayPerOrganization: 'tokens',
 }

@@ -5,6 +5,7 @@ import {
   checkConversation,
   checkImportObject,
   checkRun,
+  checkSchedule,
   summarize,
 } from '../../core/invariants/all.ts'
 import { newRunLinks } from '../../core/invariants/links.ts'
@@ -60,6 +61,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
   }
   for await (const record of context.snapshot.auditChains()) report.violations.push(...checkAuditChain(record))
   for await (const record of context.snapshot.importObjects()) report.violations.push(...checkImportObject(record))
+  for await (const record of context.snapshot.schedules()) report.violations.push(...checkSchedule(record))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
   report.violations.push(...(await checkAllGateway(context, workers)))
   await checkUnfinished(

@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AgentId, ConversationId, OrganizationId } from '../../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId, ScheduleId } from '../../core/id.ts'
 import { markAgentDeleted } from '../database/imported-targets.ts'
 import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, type Statement, statement } from '../database/statement.ts'
@@ -37,6 +37,19 @@ const CONVERSATIONS = (agent: AgentId) => sql<ConversationId>`(select id from co
 
 /** Referencing rows first. */
 const REMOVALS: Statement<AgentParameter, unknown>[] = [
+  // First: it waits for schedules that fire, whose runs and instants go with the others.
+  statement<AgentParameter>()((db, p) =>
+    db
+      .updateTable('schedules')
+      .set({ is_paused: sql.lit(1) })
+      .where('agent_id', '=', p('agent')),
+  ),
+  statement<AgentParameter>()((db, p) =>
+    db
+      .deleteFrom('schedule_instants')
+      .where('schedule_id', 'in', sql<ScheduleId>`(select id from schedules where agent_id = ${p('agent')})`),
+  ),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('schedules').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
   statement<AgentParameter>()((db, p) =>

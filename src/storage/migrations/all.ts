@@ -13,6 +13,7 @@ import { gateway } from './012-gateway.ts'
 import { webhookSecrets } from './013-webhook-secrets.ts'
 import { gatewayChanges } from './014-gateway-changes.ts'
 import { erasure } from './015-erasure.ts'
+import { schedules } from './016-schedules.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -41,6 +42,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     webhookSecrets,
     gatewayChanges,
     erasure,
+    schedules,
   ],
   chunks: [firstOfChunks],
 }

@@ -144,6 +144,9 @@ const rowsIn = (table: OwnedTable): Statement<OfOrganization, unknown> =>
 
 /** Every table with an organization. Referencing rows come first; deletions are announced in `changes`. */
 export const OWNED_TABLES = [
+  // First: they fire runs.
+  'schedules',
+  'schedule_instants',
   'events',
   'steps',
   'messages',

@@ -7,6 +7,7 @@ import type {
   MessageId,
   OrganizationId,
   RunId,
+  ScheduleId,
   StepId,
   WorkerId,
 } from '../../core/id.ts'
@@ -22,6 +23,7 @@ import type { McpServerRow } from './mcp-server-row.ts'
 import type { ModelNoteRow } from './model-note-row.ts'
 import type { ApiKeyRow, AuditRow, OrganizationRow, UserRow, WebhookSecretRow } from './people-rows.ts'
 import type { RunRow } from './run-row.ts'
+import type { ScheduleRow, SettledInstantRow } from './schedule-row.ts'
 import type { SearchTables } from './search-tables.ts'
 import type { StepRow } from './step-row.ts'
 import type { ToolRow } from './tool-row.ts'
@@ -64,6 +66,8 @@ export type Tables = FurtherTables & {
   stream_heads: StreamHeadsTable
   chunks: ChunksTable
   changes: ChangesTable
+  schedules: Numbered & ScheduleRow
+  schedule_instants: { schedule_id: ScheduleId; organization_id: OrganizationId } & SettledInstantRow
   homes: { id: string }
   change_marks: { number: number; at: number; pruned: number }
 }

@@ -5,6 +5,7 @@ import { DELETIONS } from './story/deletions.ts'
 import { AGENT_FILES, MCP_SERVERS, WORKSPACE_LEAVES, WORKSPACES } from './story/mcp-files-workspaces.ts'
 import { MESSAGE_STORY } from './story/messages.ts'
 import { PEOPLE, PEOPLE_LEAVE } from './story/people.ts'
+import { SCHEDULE_STORY } from './story/schedules.ts'
 import { SERVER_STORY } from './story/server.ts'
 
 export const GENERATED = new URL('generated.json', import.meta.url)
@@ -17,6 +18,7 @@ export const STORY: readonly RecordedRequest[] = [
   ...MCP_SERVERS,
   ...AGENT_FILES,
   ...WORKSPACES,
+  ...SCHEDULE_STORY,
   ...SERVER_STORY,
 ]
 

@@ -4,6 +4,7 @@ import { GATEWAY_BUGS } from './gateway-bugs.ts'
 import { IMPORT_BUGS } from './import-bugs.ts'
 import type { PlantedBug } from './plant.ts'
 import { RECOVERY_BUGS } from './recovery-bugs.ts'
+import { SCHEDULE_BUGS } from './schedule-bugs.ts'
 import { SOURCE_BUGS } from './source-bugs.ts'
 import { STORAGE_BUGS } from './storage-bugs.ts'
 import { TENANT_BUGS } from './tenant-bugs.ts'
@@ -18,4 +19,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...IMPORT_BUGS,
   ...GATEWAY_BUGS,
   ...TENANT_BUGS,
+  ...SCHEDULE_BUGS,
 ]

@@ -55,8 +55,6 @@ export const SERVER_STORY: readonly RecordedRequest[] = [
     '/v1/agents/{{agent}}/folders/attach/x',
     '/v1/agents/{{agent}}/files',
     '/v1/agents/{{agent}}/files/x/open',
-    '/v1/agents/{{agent}}/schedule',
-    '/v1/agents/{{agent}}/schedule/x',
     '/v1/runs/{{run}}/trace',
     '/v1/archives',
     '/v1/archives/x/passages',

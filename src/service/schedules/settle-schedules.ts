@@ -1,0 +1,172 @@
+import { defined } from '../../core/defined.ts'
+import type { RunId } from '../../core/id.ts'
+import { planSettlement, type Schedule, type SettledInstant } from '../../core/schedule.ts'
+import type { Firing, Settlement } from '../../ports/schedule-store.ts'
+import type { OpenedRun } from '../../ports/store.ts'
+import { newOpening } from '../messages/send-message.ts'
+import { overQuotaProblem, queueQuotaOf } from '../messages/turn-quota.ts'
+import type { ServiceContext } from '../service-context.ts'
+
+const AT_ONCE = 100
+
+/**
+ * Settles every instant that is due, of all organizations: each fires or gets the reason why not. Any number of servers
+ * may do this at once. Returns how many schedules it moved.
+ */
+export async function settleSchedules(context: ServiceContext, signal?: AbortSignal): Promise<number> {
+  const { store, clock, report } = context.deps
+  const now = clock.now()
+  let moved = 0
+  for (let after = 0; ; ) {
+    const page = await store.schedules.due(now, { after, limit: AT_ONCE })
+    // Their commits are shared.
+    await Promise.all(
+      page.map(async ({ schedule }) => {
+        if (signal?.aborted) return
+        try {
+          if (await settleDue(schedule, context)) moved += 1
+        } catch (fault) {
+          // The others must not wait for this one; the next sweep tries it again.
+          report(fault, `firing ${schedule.id}`)
+        }
+      }),
+    )
+    if (page.length < AT_ONCE || signal?.aborted) return moved
+    after = page.at(-1)!.number
+  }
+}
+
+async function settleDue(schedule: Schedule, context: ServiceContext): Promise<boolean> {
+  const now = context.deps.clock.now()
+  const activeRun = await findActiveRun(schedule, context)
+  const { fire, others, nextAt } = planSettlement(schedule, { now, activeRun })
+  if (schedule.nextAt === undefined || fire.length + others.length === 0) return false
+  const settled = await settle(
+    schedule,
+    { seen: schedule.nextAt, others, instants: fire, at: now, ...defined({ nextAt }) },
+    context,
+  )
+  return settled !== undefined
+}
+
+/** Undefined: it is deleted. */
+export async function fireNow(schedule: Schedule, context: ServiceContext): Promise<SettledInstant | undefined> {
+  const { clock, store } = context.deps
+  // Two requests may come in the same millisecond.
+  const [newest] = await store.schedules.history(schedule.organizationId, schedule.id, { limit: 1 })
+  const at = clock.now()
+  const instant = newest?.isManual && newest.instant >= at ? newest.instant + 1 : at
+  const settled = await settle(schedule, { seen: 'manual', others: [], instants: [instant], at }, context)
+  return settled?.[0]
+}
+
+async function findActiveRun({ coalesce, lastRun }: Schedule, { deps }: ServiceContext): Promise<RunId | undefined> {
+  const run = coalesce && lastRun ? await deps.store.runs.getAnywhere(lastRun) : undefined
+  return run && (run.status === 'created' || run.status === 'running') ? run.id : undefined
+}
+
+type Decided = Pick<Settlement, 'seen' | 'others' | 'nextAt' | 'at'> & { instants: number[] }
+
+async function settle(
+  schedule: Schedule,
+  { instants, others, ...decided }: Decided,
+  context: ServiceContext,
+): Promise<SettledInstant[] | undefined> {
+  const { organizationId, createdBy, callback } = schedule
+  const own: ServiceContext = {
+    ...context,
+    organizationId,
+    caller: { ...createdBy, organizationId, scope: 'agent' },
+  }
+  const { firings, refused } = await firingsOf(schedule, { instants, isManual: decided.seen === 'manual' }, own)
+  const settled = await context.deps.store.schedules.settle({
+    ...decided,
+    schedule,
+    others: [...others, ...refused],
+    firings,
+    refusalOf,
+  })
+  if (settled.type === 'moved') return undefined
+  const runs = settled.instants.flatMap(({ runId }) => runId ?? [])
+  if (runs.length > 0) context.engine?.dispatcher.wake('queue')
+  if (callback) for (const runId of runs) context.callbacks.expect(runId, organizationId)
+  return settled.instants
+}
+
+type Wanted = { instants: number[]; isManual: boolean }
+
+async function firingsOf(
+  schedule: Schedule,
+  { instants, isManual }: Wanted,
+  context: ServiceContext,
+): Promise<{ firings: Firing[]; refused: Settlement['others'] }> {
+  if (instants.length === 0) return { firings: [], refused: [] }
+  const { store } = context.deps
+  const { organizationId, agentId, conversationId, inputs, onGuarded, model, maxSteps, callback } = schedule
+  const [agent, conversation] = await Promise.all([
+    store.agents.get(organizationId, agentId),
+    conversationId
+      ? store.conversations.get(organizationId, conversationId)
+      : store.conversations.defaultOf(organizationId, agentId),
+  ])
+  if (!agent || !conversation) {
+    const reason = agent ? `The conversation ${conversationId} was deleted.` : `The agent ${agentId} was deleted.`
+    const refused = instants.map((instant) => ({
+      instant,
+      lastInstant: instant,
+      count: 1,
+      outcome: 'refused' as const,
+      reason,
+      isManual,
+    }))
+    return { firings: [], refused }
+  }
+  const quota = await queueQuotaOf(context)
+  const firings = instants.map((instant): Firing => {
+    const opening = newOpening(
+      {
+        agent,
+        conversationId: conversation.id,
+        conversation,
+        inputs,
+        onGuarded,
+        background: true,
+        metadata: {
+          run_type: 'schedule',
+          schedule_id: schedule.id,
+          scheduled_at: new Date(instant).toISOString(),
+          on_guarded: onGuarded,
+        },
+        ...defined({ model, maxSteps, callback }),
+      },
+      context,
+    )
+    return { instant, open: { ...opening, policy: 'queue', ...defined({ quota }) } }
+  })
+  return { firings, refused: [] }
+}
+
+/** The reasons in the history of a schedule. */
+function refusalOf(opened: OpenedRun): string {
+  switch (opened.type) {
+    case 'no-conversation':
+      return 'The conversation was deleted.'
+    case 'over-quota':
+      return overQuotaProblem(opened).message
+    case 'refused':
+      return REFUSALS[opened.refusal](opened.runId)
+    case 'opened':
+    case 'steered':
+    case 'repeated':
+    case 'key-conflict':
+    case 'otid-conflict':
+    case 'moved-on':
+      throw new Error(`a scheduled run was ${opened.type}`)
+  }
+}
+
+const REFUSALS: Record<Extract<OpenedRun, { type: 'refused' }>['refusal'], (runId: RunId | undefined) => string> = {
+  busy: () => 'The conversation is busy.',
+  'queue-full': () => 'Too many messages wait in the conversation.',
+  'pending-approval': (runId) => `The conversation waits for an approval in ${runId}.`,
+}

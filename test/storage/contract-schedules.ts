@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { HOUR_MS } from '../../src/core/duration.ts'
+import type { Schedule } from '../../src/core/schedule.ts'
+import type { Settlement } from '../../src/ports/schedule-store.ts'
+import type { ContractTests } from './contract.ts'
+import {
+  type AgentConversation,
+  AT,
+  collect,
+  createAgent,
+  newId,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  openRun,
+} from './fixture-storage.ts'
+
+const scheduleOf = ({ agentId }: AgentConversation): Schedule => ({
+  id: `schedule-${randomUUID()}`,
+  organizationId: ORGANIZATION,
+  agentId,
+  name: 'hourly',
+  timing: { type: 'interval', everyMs: HOUR_MS, from: AT + HOUR_MS },
+  graceMs: HOUR_MS,
+  coalesce: true,
+  inputs: [{ role: 'user', content: [{ type: 'text', text: 'tick' }] }],
+  onGuarded: 'deny',
+  createdBy: { actor: 'home' },
+  createdAt: AT,
+  nextAt: AT + HOUR_MS,
+  isPaused: false,
+})
+
+const firing = (schedule: Schedule, agent: AgentConversation, more: Partial<Settlement> = {}): Settlement => ({
+  schedule,
+  seen: schedule.nextAt!,
+  nextAt: schedule.nextAt! + HOUR_MS,
+  others: [],
+  firings: [{ instant: schedule.nextAt!, open: openRun(agent) }],
+  at: schedule.nextAt! + 5,
+  refusalOf: ({ type }) => type,
+  ...more,
+})
+
+export const SCHEDULES: ContractTests = {
+  'an instant is settled by one of several servers: one run, one row, one next instant': async ({
+    store,
+    another,
+    snapshot,
+  }) => {
+    const agent = await createAgent(store)
+    const schedule = scheduleOf(agent)
+    assert.equal(await store.schedules.create(schedule, 0), 'created')
+    assert.equal(await store.schedules.nextDue(), schedule.nextAt)
+    const other = (await another()).store
+    const settled = await Promise.all(
+      [store, other, store, other].map((one) => one.schedules.settle(firing(schedule, agent))),
+    )
+    assert.equal(settled.filter(({ type }) => type === 'settled').length, 1)
+    const runs = await store.runs.list(ORGANIZATION, { agentId: agent.agentId }, { limit: 10 })
+    assert.equal(runs.length, 1)
+    const history = await other.schedules.history(ORGANIZATION, schedule.id, { limit: 10 })
+    assert.deepEqual(
+      history.map(({ outcome, runId, instant }) => [outcome, runId, instant]),
+      [['fired', runs[0]!.id, schedule.nextAt]],
+    )
+    assert.deepEqual(await other.schedules.get(ORGANIZATION, schedule.id), {
+      ...schedule,
+      nextAt: schedule.nextAt! + HOUR_MS,
+      lastRun: runs[0]!.id,
+    })
+    const [record] = await collect(snapshot.schedules())
+    assert.deepEqual([record!.instants.length, record!.runs.has(runs[0]!.id)], [1, true])
+  },
+
+  'a run that is not opened leaves its instant refused, and a failed settlement changes nothing': async ({ store }) => {
+    const agent = await createAgent(store)
+    const schedule = scheduleOf(agent)
+    await store.schedules.create(schedule, 0)
+    const gone = { ...agent, conversationId: newId.conversation() }
+    const faulty = firing(schedule, agent)
+    // The second row of the same instant breaks the key: the run of the first goes with it.
+    await assert.rejects(
+      store.schedules.settle({ ...faulty, firings: [...faulty.firings, ...firing(schedule, agent).firings] }),
+    )
+    assert.deepEqual(await store.runs.list(ORGANIZATION, { agentId: agent.agentId }, { limit: 10 }), [])
+    assert.deepEqual(await store.schedules.get(ORGANIZATION, schedule.id), schedule)
+    const settled = await store.schedules.settle(firing(schedule, gone))
+    assert.equal(settled.type, 'settled')
+    const [row] = await store.schedules.history(ORGANIZATION, schedule.id, { limit: 10 })
+    assert.deepEqual([row!.outcome, row!.reason, row!.runId], ['refused', 'no-conversation', undefined])
+  },
+
+  'a paused schedule is not due, keeps its place, and remembers the pause until its instants are settled': async ({
+    store,
+  }) => {
+    const agent = await createAgent(store)
+    const schedule = scheduleOf(agent)
+    await store.schedules.create(schedule, 0)
+    const change = (isPaused: boolean, at: number) => store.schedules.pause(ORGANIZATION, schedule.id, { isPaused, at })
+    await change(true, AT + 10)
+    assert.equal(await store.schedules.nextDue(), undefined)
+    assert.equal((await store.schedules.settle(firing(schedule, agent))).type, 'moved')
+    const resumed = await change(false, AT + 2 * HOUR_MS)
+    assert.deepEqual(resumed, { ...schedule, pause: { from: AT + 10, until: AT + 2 * HOUR_MS } })
+    assert.deepEqual(
+      (await store.schedules.due(AT + HOUR_MS, { after: 0, limit: 10 })).map(({ schedule: { id } }) => id),
+      [schedule.id],
+    )
+    await store.schedules.settle(firing(schedule, agent, { nextAt: AT + 3 * HOUR_MS }))
+    assert.equal((await store.schedules.get(ORGANIZATION, schedule.id))!.pause, undefined)
+  },
+
+  'schedules belong to an organization, are limited, and go with their agent': async ({ store }) => {
+    const agent = await createAgent(store)
+    const [first, second] = [scheduleOf(agent), scheduleOf(agent)]
+    assert.equal(await store.schedules.create(first, 1), 'created')
+    assert.equal(await store.schedules.create(second, 1), 'over-limit')
+    assert.equal(await store.schedules.create({ ...second, agentId: newId.agent() }, 0), 'no-agent')
+    assert.equal(await store.schedules.get(OTHER_ORGANIZATION, first.id), undefined)
+    assert.equal(await store.schedules.delete(OTHER_ORGANIZATION, first.id), false)
+    const page = { limit: 10, order: 'asc' as const }
+    assert.deepEqual(await store.schedules.list(OTHER_ORGANIZATION, {}, page), [])
+    assert.deepEqual(await store.schedules.list(ORGANIZATION, { agentId: agent.agentId }, page), [first])
+    await store.schedules.settle(firing(first, agent))
+    await store.agents.delete(ORGANIZATION, agent.agentId)
+    assert.equal(await store.schedules.get(ORGANIZATION, first.id), undefined)
+    assert.deepEqual(await store.schedules.history(ORGANIZATION, first.id, { limit: 10 }), [])
+  },
+}
