@@ -145,7 +145,7 @@ export const create = (
       }),
     }
     const created = await api.request<{ id: string; next_at: string | null }>('POST', '/v1/schedules', body)
-    const hint = server ? '' : ' It fires while a server runs: `holdfast serve`.'
+    const hint = server ? '' : ` It fires while a server runs: \`${commandLine('serve')}\`.`
     printResult(cli, flags, {
       sentence: `Created ${created.id}. It fires at ${created.next_at}.${hint}`,
       value: created,
@@ -184,7 +184,7 @@ export const runNow = (which: string, flags: JsonFlag, cli: CliContext): Promise
   withHome(cli, 'rows', async ({ context, api, server }) => {
     const schedule = await requireNamed(which, context)
     const value = await api.request<{ run_id: string }>('POST', `/v1/schedules/${schedule.id}/run`)
-    const where = server ? '' : ' It is queued until a server runs: `holdfast serve`.'
+    const where = server ? '' : ` It is queued until a server runs: \`${commandLine('serve')}\`.`
     printResult(cli, flags, { sentence: `Fired ${titleOf(schedule)}: ${value.run_id}.${where}`, value })
   })
 
