@@ -35,7 +35,7 @@ export function Gateway() {
     ({ kind }) => kind === 'gateway_account' || kind === 'run',
   ).value
   if ((accounts.value ?? []).length === 0)
-    return html`<h2>Chat platforms</h2><${Fault} failure=${accounts.failure} /><p class="hint">No account is configured. <code>holdfast gateway add telegram</code> asks for what it needs.</p>`
+    return html`<h2>Chat platforms</h2><${Fault} failure=${accounts.failure} /><p class="hint">No account is configured. An account is a few lines of <code>gateway</code> in <code>config.yaml</code>; docs/gateway.md shows them.</p>`
   return html`
     <h2>Chat platforms</h2>
     <${Fault} failure=${accounts.failure} />
