@@ -166,7 +166,6 @@ const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({
   requestsPerSecondPerOrganization: values.requests_per_second_per_organization,
   openRequestsPerOrganization: values.open_requests_per_organization,
   streamsPerOrganization: values.streams_per_organization,
-  storedMbPerOrganization: values.stored_mb_per_organization,
   workspacesPerOrganization: values.workspaces_per_organization,
   awakeWorkspacesPerOrganization: values.awake_workspaces_per_organization,
   processesPerOrganization: values.processes_per_organization,

@@ -312,11 +312,6 @@ export const LIMITS = {
     description: 'Open streams of all keys of an organization; 0 for no limit',
     default: DEFAULT_LIMITS.streamsPerOrganization,
   }),
-  stored_mb_per_organization: setting(wholeNumber(0, A_TERABYTE_IN_MB), {
-    description: 'Messages, passages, blocks, tools and agents of an organization in the database; 0 for no limit',
-    unit: 'MB',
-    default: DEFAULT_LIMITS.storedMbPerOrganization,
-  }),
   workspaces_per_organization: setting(wholeNumber(0, 1_000_000), {
     description: 'Workspaces of an organization; 0 for no limit',
     default: DEFAULT_LIMITS.workspacesPerOrganization,

@@ -30,7 +30,6 @@ export const DEFAULT_LIMITS = {
   requestsPerSecondPerOrganization: 400,
   openRequestsPerOrganization: 2_000,
   streamsPerOrganization: 1_000,
-  storedMbPerOrganization: 10_240,
   workspacesPerOrganization: 1_000,
   awakeWorkspacesPerOrganization: 16,
   processesPerOrganization: 2_048,

@@ -8,7 +8,6 @@ export const ORGANIZATION_LIMITS = [
   'requestsPerSecondPerOrganization',
   'openRequestsPerOrganization',
   'streamsPerOrganization',
-  'storedMbPerOrganization',
   'workspacesPerOrganization',
   'awakeWorkspacesPerOrganization',
   'processesPerOrganization',
@@ -27,8 +26,6 @@ export type OrganizationPolicy = {
   limits: Partial<OrganizationLimits>
   /** Models its agents may use: handles, or `provider/*`. Absent: all. */
   models?: string[]
-  /** Providers whose keys of the server it may use; for others it needs keys of its own. Absent: all. */
-  providers?: string[]
 }
 
 /** The organization that a home begins with belongs to the operator: it has no limit unless one is set for it. */

@@ -73,7 +73,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/recorded/story/mcp-files-workspaces.ts':
     'override_existing_tools override_name override_model_handle env_vars_json port minutes',
   'http/schedules.test.ts': 'at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
-  'http/shares.test.ts': 'limits models providers',
+  'http/shares.test.ts': 'limits models',
   'http/body-fields.test.ts':
     'content enable_parallel_execution metadata_ archive_id override_embedding_handle on_guarded reasoning_effort',
   'gateway/telegram.test.ts': 'code',

@@ -59,8 +59,8 @@ test('a fork has its own copies of isolated blocks, and deleting a conversation 
   await client.conversations.delete(own.id)
   assert.equal(await blockCount(), before + 1)
   await client.agents.delete(agent.id)
-  // The shared block belongs to no conversation and stays.
-  assert.equal(await blockCount(), before)
+  // Its own blocks were made with the agent, and no other agent has them.
+  assert.equal(await blockCount(), 0)
 })
 
 test('an unknown block label creates no conversation, and the error names the existing labels', async (context) => {

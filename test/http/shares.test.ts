@@ -145,7 +145,7 @@ test('an operator sets limits of one organization; those who have them see them,
   const { as, makeKey, tenant } = await serveTenants(context)
   const { id, keys } = await tenant('limited')
   const path = `/v1/organizations/${id}/limits`
-  const body = { limits: { queued_turns_per_organization: 7 }, models: ['test/*'], providers: ['test'] }
+  const body = { limits: { queued_turns_per_organization: 7 }, models: ['test/*'] }
   const admin = await makeKey({ scope: 'admin', organization_id: id })
   assert.equal((await as(admin.key)('PATCH', path, body)).status, 403)
   const changed = await as()('PATCH', path, body)

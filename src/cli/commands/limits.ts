@@ -12,7 +12,6 @@ type Limits = {
   organization_id: string
   limits: Limit[]
   models: string[] | null
-  providers: string[] | null
   unpriced: { model: string; tokens: number }[]
 }
 
@@ -25,7 +24,7 @@ export const showLimits = (flags: LimitsFlags, cli: CliContext): Promise<void> =
     print(await api.request<Limits>('GET', `/v1/limits${query}`), flags, cli)
   })
 
-type ChangeFlags = LimitsFlags & { models?: string; providers?: string }
+type ChangeFlags = LimitsFlags & { models?: string }
 
 /** `NAME=NUMBER` sets a limit, `NAME=default` returns it to the default of the server. */
 export const changeLimits = (assignments: readonly string[], flags: ChangeFlags, cli: CliContext): Promise<void> =>
@@ -35,7 +34,6 @@ export const changeLimits = (assignments: readonly string[], flags: ChangeFlags,
       limits: Object.fromEntries(assignments.map(parseAssignment)),
       ...defined({
         models: flags.models === undefined ? undefined : namesIn(flags.models),
-        providers: flags.providers === undefined ? undefined : namesIn(flags.providers),
       }),
     }
     print(await api.request<Limits>('PATCH', `/v1/organizations/${organizationId}/limits`, body), flags, cli)
@@ -77,7 +75,6 @@ function print(shown: Limits, { json }: LimitsFlags, { out }: CliContext): void 
     [
       ['organization', shown.organization_id],
       ['models', shown.models ? shown.models.join(', ') || 'none' : 'all'],
-      ["keys of the server's providers", shown.providers ? shown.providers.join(', ') || 'none' : 'all'],
       [
         'without a known price',
         shown.unpriced.map(({ model, tokens }) => `${model}: ${tokens} tokens today`).join('\n'),

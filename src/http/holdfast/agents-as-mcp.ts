@@ -70,7 +70,11 @@ const listenToMcp = operation({
   scope: 'agent',
   summary: 'Is refused with 405: Holdfast sends no messages that were not asked for',
   answer: rpcAnswer,
-  handle: async ({ reply }) => reply.code(405).header('allow', 'POST').send(),
+  handle: async ({ reply }) =>
+    reply
+      .code(405)
+      .header('allow', 'POST')
+      .send({ detail: 'This server sends no messages that were not asked for. Send requests with POST.' }),
 })
 
 export const mcpOperations = [serveMcp, listenToMcp]

@@ -25,7 +25,6 @@ const limitsSchema = z.lazy(() =>
       key_id: z.string().nullable().describe('The key of this request; null for the key of the home.'),
       limits: z.array(limitSchema),
       models: z.array(z.string()).nullable().describe('Models that its agents may use; null: all.'),
-      providers: z.array(z.string()).nullable().describe('Providers whose keys of the server it may use; null: all.'),
       unpriced: z
         .array(z.object({ model: z.string(), tokens: z.number() }))
         .describe('Models without a known price that it used today: they are counted in tokens.'),
@@ -39,13 +38,12 @@ async function wireLimits(
 ): Promise<z.output<typeof limitsSchema>> {
   const { trafficOf } = request.server.serverContext
   const report = await showLimits({ trafficOf, ...defined({ organizationId }) }, context)
-  const { keyId = null, models = null, providers = null, unpriced } = report
+  const { keyId = null, models = null, unpriced } = report
   return {
     organization_id: report.organizationId,
     key_id: keyId,
     limits: report.limits.map(({ limit = null, used = null, ...named }) => ({ ...named, limit, used })),
     models,
-    providers,
     unpriced,
   }
 }
@@ -78,7 +76,6 @@ const change = operation({
       .nullish()
       .describe('Limits by the name of their setting.'),
     models: names('Models that its agents may use: `provider/model`, or `provider/*`. Null: all.'),
-    providers: names('Providers whose keys of the server it may use. Null: all.'),
   }),
   example: { limits: { queued_turns_per_organization: 100 }, models: ['openai/*'] },
   answer: limitsSchema,

@@ -33,9 +33,8 @@ type LimitsReport = {
   organizationId: OrganizationId
   keyId?: KeyId
   limits: LimitState[]
-  /** Models it may use, and providers whose keys of the server it may use. Absent: all. */
+  /** Models it may use. Absent: all. */
   models?: string[]
-  providers?: string[]
   /** Models without a known price that were used today, in tokens. */
   unpriced: { model: string; tokens: number }[]
 }
@@ -97,7 +96,7 @@ export async function showLimits(
     unpriced: spent.flatMap(({ account, tokens }) =>
       account.startsWith('model:') ? [{ model: account.slice('model:'.length), tokens }] : [],
     ),
-    ...defined({ keyId, models: policy.models, providers: policy.providers }),
+    ...defined({ keyId, models: policy.models }),
   }
 }
 
@@ -134,7 +133,6 @@ const UNITS: Record<OrganizationLimit, string> = {
   requestsPerSecondPerOrganization: 'requests per second',
   openRequestsPerOrganization: 'requests',
   streamsPerOrganization: 'streams',
-  storedMbPerOrganization: 'MB',
   workspacesPerOrganization: 'workspaces',
   awakeWorkspacesPerOrganization: 'workspaces',
   processesPerOrganization: 'processes',
@@ -150,7 +148,6 @@ type PolicyChange = {
   organizationId: string
   limits: Record<string, number | null | undefined>
   models?: string[] | null | undefined
-  providers?: string[] | null | undefined
 }
 
 /** Sets limits of one organization. Other processes follow within a second. */
@@ -179,7 +176,6 @@ export async function changeLimits(
     limits,
     ...defined({
       models: change.models === undefined ? before.models : (change.models ?? undefined),
-      providers: change.providers === undefined ? before.providers : (change.providers ?? undefined),
     }),
   }
   await people.savePolicy(id, policy, newAuditEntry({ verb: 'limits.change', object: id, organizationId: id }, context))
