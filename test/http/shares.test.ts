@@ -12,7 +12,6 @@ type LimitsBody = {
   key_id: string | null
   limits: LimitState[]
   models: string[] | null
-  providers: string[] | null
 }
 
 const soon = () => clock.sleep(5, new AbortController().signal)
@@ -153,7 +152,7 @@ test('an operator sets limits of one organization; those who have them see them,
   const shown = (await as(keys[0])('GET', '/v1/limits')).body as LimitsBody
   assert.equal(shown.organization_id, id)
   assert.match(shown.key_id!, /^key-/)
-  assert.deepEqual([shown.models, shown.providers], [['test/*'], ['test']])
+  assert.deepEqual(shown.models, ['test/*'])
   assert.equal(shown.limits.find(({ name }) => name === 'queued_turns_per_organization')?.limit, 7)
   assert.ok(shown.limits.some(({ of }) => of === 'key'))
   assert.equal(

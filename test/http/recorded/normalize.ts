@@ -35,7 +35,7 @@ const LONG = /x{100,}/g
 const DAY_MS = 86_400_000
 const NANOSECONDS_PER_MILLISECOND = 1_000_000
 /** Measurements of time and memory. */
-const MEASURED = /(_ns|_ms|Ms|_seconds)$|^(memory_bytes|disk_bytes)$/
+const MEASURED = /(_ns|_ms|Ms|_seconds)$|^(memory_bytes|disk_bytes|sequence)$/
 
 /** `placeholders` maps texts of this machine to placeholders. */
 export function newNormalizer(placeholders: readonly (readonly [text: string, name: string])[]) {
