@@ -188,6 +188,8 @@ test('resources of one organization look missing to another', async (context) =>
     tool_name: 'ours',
     process_id: 'process-1',
     page_id: 'page-1',
+    scheduled_message_id: `schedule-${randomUUID()}`,
+    schedule_id: `schedule-${randomUUID()}`,
     import_id: `import-${randomUUID()}`,
     account: 'bot',
     sender_id: '1',
