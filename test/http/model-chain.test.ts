@@ -107,11 +107,11 @@ test('model handles of the retired server are renamed with a warning, or refused
   }
   for (const [handle, advice] of cases) {
     for (const work of [
-      create(client, { model: handle }),
-      update(client, agent.id, { model: handle }),
-      bring(handle),
+      () => create(client, { model: handle }),
+      () => update(client, agent.id, { model: handle }),
+      () => bring(handle),
     ]) {
-      const { status, message } = await refusal(work)
+      const { status, message } = await refusal(work())
       assert.equal(status, 404)
       assert.match(message, advice)
     }
