@@ -1,4 +1,4 @@
-import { existsSync, globSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fateOf } from '../../core/home-files.ts'
 import { WorkspaceError } from '../../ports/workspaces.ts'
@@ -136,8 +136,15 @@ const NEEDED = [
 ]
 
 const neededFolders = (): string[] =>
-  [...NEEDED, ...globSync(['/lib*/*-linux-*', '/lib*/ld-*', '/usr/lib*/*-linux-*'])].flatMap((path) =>
-    existsSync(path) ? [realpathSync(path)] : [],
+  [...NEEDED, ...loaderPaths()].flatMap((path) => (existsSync(path) ? [realpathSync(path)] : []))
+
+/** The loader, and the libraries of this processor. By hand: older versions of Node.js warn about `globSync`. */
+const loaderPaths = (): string[] =>
+  ['/', '/usr'].flatMap((top) =>
+    readdirSync(top)
+      .filter((name) => name.startsWith('lib') && statSync(join(top, name)).isDirectory())
+      .flatMap((name) => readdirSync(join(top, name)).map((entry) => join(top, name, entry)))
+      .filter((path) => path.includes('-linux-') || path.split(sep).at(-1)!.startsWith('ld-')),
   )
 
 export const isInside = (path: string, folder: string): boolean =>
