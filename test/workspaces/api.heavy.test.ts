@@ -57,10 +57,12 @@ test('a workspace is created on first use, listed, shown, and removed permanentl
   assert.equal((await ask('GET', path)).status, 404)
   assert.equal((await ask('DELETE', path)).status, 404)
   assert.equal((await ask('GET', '/v1/workspaces')).status, 200)
-  const audit: { verb: string; object: string }[] = (await ask('GET', '/v1/audit')).body
+  const audit: { verb: string; object: string; outcome: string }[] = (await ask('GET', '/v1/audit')).body
+  const attempt = [mine!.conversation_id, 'started']
   assert.deepEqual(
-    audit.filter(({ verb }) => verb === 'workspace.remove').map(({ object }) => object),
-    [mine!.conversation_id],
+    audit.filter(({ verb }) => verb === 'workspace.remove').map(({ object, outcome }) => [object, outcome]),
+    [attempt, attempt],
+    'each attempt is written before it begins, also the one that found nothing',
   )
   assert.match(await call(ada.id, 'shell', { command: 'ls | wc -l' }), /^\D*0\b/, 'the next one is empty')
 })
@@ -268,13 +270,12 @@ test('without a sandbox, agents of other organizations cannot use workspace tool
   const theirs = new Letta({ baseURL: client.baseURL, apiKey: (made.body as { key: string }).key, maxRetries: 0 })
   const agent = await workspaceAgent(theirs)
   const run = (tool: string, args: object) => theirs.agents.tools.run(tool, { agent_id: agent.id, args: { ...args } })
-  for (const [tool, args] of [
-    ['shell', { command: 'id' }],
-    ['write_file', { path: 'a', content: 'b' }],
-  ] as const) {
-    const { status, func_return } = (await run(tool, args)) as { status: string; func_return: string }
-    assert.equal(status, 'error')
-    assert.match(func_return, /only agents of the default organization may/)
-  }
+  await assert.rejects(run('shell', { command: 'id' }), {
+    status: 409,
+    message: /shell does not run by hand: commands run without a sandbox here/,
+  })
+  const written = (await run('write_file', { path: 'a', content: 'b' })) as { status: string; func_return: string }
+  assert.equal(written.status, 'error')
+  assert.match(written.func_return, /only agents of the default organization may/)
   assert.deepEqual(await app.context.workspaces?.list(), [])
 })

@@ -81,10 +81,10 @@ test('a process reads its input and the end of input', { skip }, async (context)
   const process_id = processIn(
     await turns.shell('while read -r line; do echo "got $line"; done; echo bye', { background: true }),
   )
-  assert.match((await ask(turns, { action: 'write', process_id, input: "it's\n" })).output, /^Written to/)
-  await printed(turns, process_id, 9)
+  assert.match((await ask(turns, { action: 'write', process_id, input: 'first\n' })).output, /^Written to/)
+  await printed(turns, process_id, 'got first\n'.length)
   await ask(turns, { action: 'write', process_id, input: 'last\n', end_input: true })
-  assert.match((await ask(turns, { action: 'wait', process_id })).output, /exit code 0[\s\S]*got it's\ngot last\nbye/)
+  assert.match((await ask(turns, { action: 'wait', process_id })).output, /exit code 0[\s\S]*got first\ngot last\nbye/)
   const late = await ask(turns, { action: 'write', process_id, input: 'x' })
   assert.deepEqual([late.status, /takes no input any more/.test(late.output)], ['error', true])
   assert.match((await ask(turns, { action: 'write', process_id })).output, /nothing to write/)
