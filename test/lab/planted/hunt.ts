@@ -2,8 +2,8 @@ import { defined } from '../../../src/core/defined.ts'
 import { runSeeds } from '../simulator/run-seeds.ts'
 import { type PlantedBug, plant } from './plant.ts'
 
-/** A planted bug must be found within this many seeds. */
-export const HUNT_SEEDS = 200
+/** A planted bug must be found within this many seeds. A simulated day has more to do than it had, so each state is rarer in it. */
+export const HUNT_SEEDS = 400
 
 /** A bug may make the simulator loop forever at one virtual moment: a silent worker counts as found. */
 const SILENCE_MS = 20_000
