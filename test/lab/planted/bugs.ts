@@ -9,7 +9,7 @@ import { SOURCE_BUGS } from './source-bugs.ts'
 import { STORAGE_BUGS } from './storage-bugs.ts'
 import { TENANT_BUGS } from './tenant-bugs.ts'
 
-/** Every planted bug. Each must be found by the simulator within 200 seeds. */
+/** Every planted bug. Each must be found by the simulator within 400 seeds. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...CORE_BUGS,
   ...ENGINE_BUGS,

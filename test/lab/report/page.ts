@@ -24,7 +24,7 @@ ${complaints.length > 0 ? `<section class="bad"><h2>What is wrong</h2><ul>${comp
 <section><h2>Rare states that were reached</h2>
 <p>A lab run must reach each of these states, or it fails.</p>${states(report)}</section>
 <section><h2>Planted bugs</h2>
-<p>Each is a small patch of a copy of the product. The simulator must find it within 200 seeds.</p>${bugs(report)}</section>
+<p>Each is a small patch of a copy of the product. The simulator must find it within 400 seeds.</p>${bugs(report)}</section>
 <section><h2>Kills</h2>
 <p>Processes killed with SIGKILL under load, at exact calls of the store and at random moments.</p>${killTable(report)}</section>
 <footer>Repeat it: <code>npm run lab</code>. One seed as a story: <code>npm run lab -- --seed 42</code>.</footer>
