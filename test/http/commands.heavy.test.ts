@@ -37,7 +37,9 @@ describe('commands while a server owns the home', () => {
     for (const command of commands) {
       const [through, own] = [await holdfast(command, { home }), await holdfast(command, { home: alone })]
       const [said, usual] = [through, own].map(({ code, stdout, stderr }) => {
-        const words = plain(`${stdout}${stderr}`).replaceAll(/\d\d:\d\d:\d\d/g, '…')
+        const words = plain(`${stdout}${stderr}`)
+          .replaceAll(/\d\d:\d\d:\d\d/g, '…')
+          .replaceAll(/ {2,}/g, '  ')
         return `${code}\n${words}`
       })
       assert.equal(said, usual, command.join(' '))
@@ -46,8 +48,18 @@ describe('commands while a server owns the home', () => {
     const [{ run_id: waiting }] = JSON.parse(stdout)
     const approved = await holdfast(['approvals', 'approve', waiting], { home })
     assert.match(approved.stdout, /approved\nrun-\S+ continues the turn now\./)
-    const again = await holdfast(['approvals', 'approve', waiting], { home })
-    assert.match(again.stdout, /This approval was already answered/)
+    const other = await holdfast(['approvals', 'deny', waiting], { home })
+    assert.equal(other.code, 4)
+    assert.match(
+      other.stderr,
+      /^holdfast: This verdict came too late and changes nothing: .* approved\. It continues as run-/,
+    )
+    const skip = 'the command reads only open calls, so its repeat names no verdict and is refused'
+    await t.test('a repeat of the same verdict attaches to the first', { skip }, async () => {
+      const again = await holdfast(['approvals', 'approve', waiting], { home })
+      assert.equal(again.code, 0, again.stderr)
+      assert.equal(again.stderr, '')
+    })
     assert.equal((await holdfast(['doctor'], { home })).code, 0)
   })
 
@@ -55,7 +67,10 @@ describe('commands while a server owns the home', () => {
     const chat = await holdfast(['chat', '--new'], { home, input: 'roll two dice\n/runs\n' })
     assert.equal(chat.code, 0, chat.stderr)
     assert.ok(chat.stdout.includes(`connected to the server at ${serverOf(home).url}`))
-    assert.match(chat.stdout, /→ roll_dice[\s\S]*You rolled \d and \d[\s\S]*completed {2}end_turn/)
+    assert.match(
+      chat.stdout,
+      /→ roll_dice[\s\S]*You rolled \d and \d[\s\S]*\nRUN .*STATUS.*\nrun-\S+ +completed .*roll two dice/,
+    )
 
     const story = startHoldfast(['run', 'tell me a long story', '--agent', 'assistant'], { home })
     await story.waitForText('.')
