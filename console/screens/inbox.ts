@@ -51,7 +51,7 @@ export function InboxScreen() {
 
   return html`
     <h1>Inbox</h1>
-    <p class="hint">Tool calls that wait for a decision. A page of one agent shows them in its chat too.</p>
+    <p class="hint">Tool calls that wait for a decision, over all agents. Each also appears in the chat of its conversation.</p>
     ${
       selected.length > 1 &&
       may('approve') &&
