@@ -5,6 +5,8 @@ import { newCommand, newRunId, openWorkspacesFixture, runCommand, until } from '
 
 const skip = missingProgram('bwrap')
 
+const SLEEPS = 'pgrep -a "^sleep$" | cut -d" " -f2-'
+
 test('the output of a command and its ending are reported', { skip }, async (context) => {
   const workspace = await openWorkspacesFixture(context).open()
   const result = await runCommand(workspace, 'echo out; echo err >&2; echo named > /dev/stderr; exit 7')
@@ -120,7 +122,8 @@ test('killing a command also kills its detached processes, and no others', { ski
   const ended = await workspace.kill(processId, 'asked')
   assert.equal(ended.ending?.type, 'killed')
   assert.equal(ended.ending?.type === 'killed' && ended.ending.why, 'asked')
-  assert.equal((await runCommand(workspace, 'pgrep -a "^sleep$" | cut -d" " -f2-')).text, 'sleep 1000\n')
+  // A killed process stays in the table until its parent or init has read its ending.
+  await until(async () => (await runCommand(workspace, SLEEPS)).text === 'sleep 1000\n')
   assert.equal((await workspace.process(other.processId))?.ending, undefined)
 })
 
@@ -134,7 +137,7 @@ test('ending the processes of a run ends no others', { skip }, async (context) =
   const ending = (await workspace.process(first.processId))?.ending
   assert.deepEqual(ending, { type: 'killed', signal: 'SIGTERM', why: 'cancelled' })
   assert.equal((await workspace.process(second.processId))?.ending, undefined)
-  assert.equal((await runCommand(workspace, 'pgrep -c "^sleep$"')).text, '1\n')
+  await until(async () => (await runCommand(workspace, SLEEPS)).text === 'sleep 1000\n')
 })
 
 test('a detached foreground command continues and does not change the terminal', { skip }, async (context) => {

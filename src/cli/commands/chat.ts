@@ -17,6 +17,7 @@ import { type HomeSession, withHome } from '../home-session.ts'
 import { lastConversation, requireConversationNamed } from '../pick-conversation.ts'
 import { printError } from '../print-error.ts'
 import { USER_PROMPT } from '../render/message.ts'
+import { ignoreInterruptsWhileClosing } from '../signals.ts'
 
 type ChatOptions = { agent?: string; new?: boolean; conversation?: string; whenBusy?: AdmissionPolicy }
 
@@ -38,12 +39,16 @@ export async function chat(options: ChatOptions, cli: CliContext): Promise<numbe
   try {
     return await withHome({ ...cli, notes }, 'turns', async (session) => {
       const chat = await openChat(options, session, { cli: { ...cli, notes }, terminal, leaving })
-      leaving.signal.addEventListener('abort', () => chat.keyboard.close())
+      const close = () => {
+        if (terminal.isLive) ignoreInterruptsWhileClosing()
+        chat.keyboard.close()
+      }
+      leaving.signal.addEventListener('abort', close)
       try {
         await runChatLoop(chat)
       } finally {
         chat.finish()
-        chat.keyboard.close()
+        close()
       }
       return exit
     })

@@ -45,18 +45,18 @@ function socketOwners(members: OwnedProcess[]): Map<string, string | undefined> 
 }
 
 function descriptorsOf(pid: number): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).map((name) => readlinkSync(`/proc/${pid}/fd/${name}`))
-  } catch {
-    // The process has ended, or closed a descriptor meanwhile.
-    return []
-  }
+  const names = orElse(() => readdirSync(`/proc/${pid}/fd`), [])
+  // A busy server closes connections meanwhile; the descriptors that stay still count.
+  return names.map((name) => orElse(() => readlinkSync(`/proc/${pid}/fd/${name}`), ''))
 }
 
-function linesOf(file: string): string[] {
+const linesOf = (file: string): string[] => orElse(() => readFileSync(file, 'latin1').split('\n').slice(1), [])
+
+/** Processes end and descriptors close while /proc is read. */
+function orElse<T>(read: () => T, gone: T): T {
   try {
-    return readFileSync(file, 'latin1').split('\n').slice(1)
+    return read()
   } catch {
-    return []
+    return gone
   }
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { SeedLine } from './report-seeds.ts'
@@ -13,7 +14,10 @@ export type SeedsOptions = {
   repeatEvery?: number
   /** The worker script; for planted bugs that of the patched copy. */
   worker?: string
-  /** A seed takes a fraction of a second; a worker without output for this long is in an endless loop. */
+  /**
+   * A seed takes a fraction of a second; a worker that computes for this long without output is in an endless loop. On
+   * a busy machine a worker may wait long for its processor: that does not count.
+   */
   silenceMs?: number
   onSeed?(done: number): void
   /** Called for each failing seed at once. */
@@ -68,6 +72,8 @@ export const IMPORT_WORKER = fileURLToPath(new URL('./import-seed-worker.ts', im
 
 const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
 const SILENCE_MS = 60_000
+/** A worker that waits and does not compute is given up after this many times the limit. */
+const LONGEST_WAIT = 10
 /** Seeds per process: promises of dead simulated processes never settle and stay in memory until it ends. */
 const STRETCH = 500
 
@@ -130,28 +136,44 @@ function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: F
   child.stderr!.on('data', (text) => {
     errors += text
   })
-  const giveUp = () => {
+  let computedMs = processorMs(child.pid)
+  let silentSince = performance.now()
+  const watch = setInterval(() => {
+    const silentMs = performance.now() - silentSince
+    const busyMs = processorMs(child.pid) - computedMs
+    if (busyMs < silenceMs && silentMs < LONGEST_WAIT * silenceMs) return
     isSilent = true
     child.kill('SIGKILL')
-  }
-  let silence = setTimeout(giveUp, silenceMs)
+  }, silenceMs / 10)
   let at = next
   const lines = createInterface({ input: child.stdout! })
   lines.on('line', (line) => {
-    clearTimeout(silence)
-    silence = setTimeout(giveUp, silenceMs)
+    computedMs = processorMs(child.pid)
+    silentSince = performance.now()
     const report = JSON.parse(line) as SeedLine
     at = report.seed + step
     take(report)
   })
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {
-      clearTimeout(silence)
+      clearInterval(watch)
       const wasStopped = signal === 'SIGKILL' && !isSilent
       if (!wasStopped && at <= to) take({ ...EMPTY_REPORT, seed: at, violations: [crashText(isSilent, code, errors)] })
       resolve()
     })
   })
+}
+
+/** Processor time of a process; where it cannot be read, a worker may be silent for several times as long. */
+function processorMs(pid: number | undefined): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The name is in parentheses and may hold any character; user and system time follow in hundredths of a second.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  } catch {
+    return 0
+  }
 }
 
 const EMPTY_REPORT = { hash: '', events: 0, runs: 0, cpuMs: 0, faults: {}, reached: {} }
