@@ -31,7 +31,7 @@ if (files.length === 0) {
 }
 
 // Many files wait for processes and leases rather than compute.
-const FILES_PER_CORE = 1.5
+const FILES_PER_CORE = 2
 
 // An exit ends the PostgreSQL server; without these handlers a signal would leave it behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))

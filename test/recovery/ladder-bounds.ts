@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import type { CredentialId } from '../../src/core/credential.ts'
 import { defined } from '../../src/core/defined.ts'
 import type { Purpose, TurnEvent } from '../../src/core/event.ts'
-import { type Remedy, usesAllowed, WAIT_BUDGET_MS } from '../../src/core/recovery.ts'
+import { BOUNDED_BY_PROGRESS, type Remedy, usesAllowed, WAIT_BUDGET_MS } from '../../src/core/recovery.ts'
 
 const OF_A_KEY: readonly Remedy[] = ['retry-credential', 'refresh-credential', 'refresh-entitlement']
 
 type Spent = { remedy: Remedy; credentialId?: CredentialId }
-type Tally = { target: number; spent: Spent[]; rotations: number }
+type Tally = { target: number; spent: Spent[]; rotations: number; window: number }
 
 /**
  * Asserts on the raw events of any turn: no remedy is used more often than the ladder of the failure lists it, the
@@ -15,7 +15,7 @@ type Tally = { target: number; spent: Spent[]; rotations: number }
  */
 export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys: number; patienceMs?: number }): void {
   const { keys, patienceMs = WAIT_BUDGET_MS } = bounds
-  const fresh = (target: number): Tally => ({ target, spent: [], rotations: 0 })
+  const fresh = (target: number): Tally => ({ target, spent: [], rotations: 0, window: Number.POSITIVE_INFINITY })
   let tallies: Record<Purpose, Tally> = { answer: fresh(0), summary: fresh(0) }
   let waitedMs = 0
   for (const event of events) {
@@ -43,6 +43,11 @@ export function assertWithinLadder(events: readonly TurnEvent[], bounds: { keys:
     }
     if (remedy === 'next-credential') {
       assert.ok(++tally.rotations < keys, 'each credential of a pool is used once')
+      continue
+    }
+    if (BOUNDED_BY_PROGRESS.has(remedy)) {
+      assert.ok(event.window! < tally.window, `${remedy} went from ${tally.window} to ${event.window}`)
+      tally.window = event.window!
       continue
     }
     tally.spent.push({ remedy, ...defined({ credentialId: credentialId || undefined }) })
