@@ -42,12 +42,12 @@ describe('holdfast runs', { concurrency: 4 }, () => {
 
   test('runs show prints attempts, remedies and the cause of a cancel', async (context) => {
     const home = newHome(context)
-    const failed = JSON.parse((await holdfast(['run', '--json', 'fail with rate limit'], { home })).stdout)
-    assert.equal(failed.stop_reason, 'llm_api_error')
+    const failed = JSON.parse((await holdfast(['run', '--json', 'fail with malformed answer'], { home })).stdout)
+    assert.equal(failed.stop_reason, 'invalid_llm_response')
     const output = (await holdfast(['runs', 'show', failed.run_id], { home })).stdout
-    assert.match(output, /attempt failed: scripted\/friendly, rate-limited \(HTTP 429\)/)
+    assert.match(output, /attempt failed: scripted\/friendly, malformed-answer/)
     assert.match(output, /remedy: wait\..*remedy: give-up\./s)
-    assert.match(output, /ended: llm_api_error\n\s+llm_rate_limit: The model is rate limited\./)
+    assert.match(output, /ended: invalid_llm_response\n\s+llm_error: The model sent an answer that cannot be parsed\./)
 
     const asked = await holdfast(['run', 'forget everything'], { home })
     assert.equal(asked.code, 11)
