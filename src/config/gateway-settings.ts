@@ -1,5 +1,5 @@
 import { defined } from '../core/defined.ts'
-import { PLATFORMS, type PlatformName } from '../core/gateway/account.ts'
+import { PLATFORM_NAMES, variablesOf } from '../core/gateway/platforms.ts'
 import { ROUTINGS } from '../core/gateway/session.ts'
 import { ACCESS_POLICIES, type AccountSettings, BUSY_MODES, type ChatSettings } from '../core/gateway/settings.ts'
 import { Problem } from '../core/problem.ts'
@@ -31,7 +31,7 @@ const toolsNote = 'The toolset (`toolsets`) that limits the tools of the agent'
 
 /** `gateway.<name>` of config.yaml: one bot on one platform. */
 export const GATEWAY = {
-  platform: setting(inFileOnly(oneOf(PLATFORMS)), { description: 'The chat platform', default: 'telegram' }),
+  platform: setting(inFileOnly(oneOf(PLATFORM_NAMES)), { description: 'The chat platform', default: 'telegram' }),
   agent: setting(inFileOnly(anyText), {
     description: 'The agent that answers, by name or id',
     defaultText: 'the oldest agent, which is created if there is none',
@@ -99,15 +99,11 @@ export const GATEWAY_CHAT = {
 
 type AccountInput = SectionInput<typeof GATEWAY> & { groups?: Record<string, SectionInput<typeof GATEWAY_CHAT>> }
 
-const TOKEN_VARIABLE: Record<PlatformName, { token: string; root: string }> = {
-  telegram: { token: 'TELEGRAM_BOT_TOKEN', root: 'TELEGRAM_API_ROOT' },
-}
-
 type Given = { accounts: Record<string, AccountInput>; toolsets: Record<string, string[]>; environment: Environment }
 
 /** The accounts of config.yaml. Without any, a token in the environment is an account with the name of its platform. */
 export function gatewayAccounts({ accounts, toolsets, environment }: Given): Record<string, AccountSettings> {
-  const implied = PLATFORMS.filter((platform) => environment[TOKEN_VARIABLE[platform].token]?.trim())
+  const implied = PLATFORM_NAMES.filter((platform) => environment[variablesOf(platform).token]?.trim())
   const named: Record<string, AccountInput> =
     Object.keys(accounts).length > 0
       ? accounts
@@ -123,7 +119,8 @@ function accountOf(
   { toolsets, environment }: Pick<Given, 'toolsets' | 'environment'>,
 ): AccountSettings {
   const values = withDefaults(GATEWAY, input)
-  const variables = TOKEN_VARIABLE[values.platform]
+  const variables = variablesOf(values.platform)
+  const fromEnvironment = (name: string | undefined) => (name && environment[name]?.trim()) || undefined
   const chats = Object.fromEntries(Object.entries(groups).map(([chat, given]) => [chat, chatOf(given)]))
   for (const toolset of [values.tools, ...Object.values(chats).map(({ tools }) => tools)])
     if (toolset !== undefined && !(toolset in toolsets))
@@ -139,8 +136,8 @@ function accountOf(
     toolsets,
     ...defined({
       agent: values.agent,
-      token: values.token ?? (environment[variables.token]?.trim() || undefined),
-      apiRoot: values.api_root ?? (environment[variables.root]?.trim() || undefined),
+      token: values.token ?? fromEnvironment(variables.token),
+      apiRoot: values.api_root ?? fromEnvironment(variables.apiRoot),
       tools: values.tools,
       transcription: values.transcription,
       webhookUrl: values.webhook_url,

@@ -144,12 +144,15 @@ export function inFileOnly<Value>({ expected, schema }: SettingKind<Value>): Set
   return { expected, schema }
 }
 
-const ID_TEXT = 'a numeric id; a name can be taken over by another person'
+const ID_TEXT = 'an id, such as 1001 or U024BE7LH; a name can be taken over by another person'
 
 /** An id of a person or a chat. YAML reads it as a number. */
 export const platformId: SettingKind<string | number> = {
   expected: ID_TEXT,
-  schema: (z) => z.union([z.int(), z.string().check(z.regex(/^(-?[0-9]{1,20}|\*)$/))], { error: mustBe(ID_TEXT) }),
+  schema: (z) =>
+    z.union([z.int(), z.string().check(z.regex(/^(-?[0-9]{1,20}|[A-Z][A-Z0-9]{4,30}|\*)$/))], {
+      error: mustBe(ID_TEXT),
+    }),
 }
 
 /** The error message of a schema: names the expected and the actual value. */

@@ -3,6 +3,7 @@ import type { AccountState, GatewayAccount } from '../core/gateway/account.ts'
 import type { CallFailure, CallFailureKind } from '../core/gateway/send-plan.ts'
 import type { AccountSettings } from '../core/gateway/settings.ts'
 import { acceptUpdates, claimAccount, releaseAccount, reportAccount } from '../service/gateway/accounts.ts'
+import { listSessions } from '../service/gateway/chat-sessions.ts'
 import { LostAccount } from '../service/gateway/gateway-scope.ts'
 import { pruneAccount } from '../service/gateway/prune.ts'
 import type { ServiceContext } from '../service/service-context.ts'
@@ -30,6 +31,8 @@ const SUCCESS_MS = 10_000
 /** At a shutdown, calls in flight may be answered for this long: an aborted call has an unknown outcome. */
 const CALL_GRACE_MS = 3_000
 const PRUNE_MS = 3_600_000
+/** Chats whose history is read after a gap: the last active ones. */
+const MOST_KNOWN = 500
 const FIRST_BACKOFF_MS = 1_000
 const LONGEST_BACKOFF_MS = 60_000
 
@@ -63,10 +66,10 @@ async function own(account: GatewayAccount, options: AccountOptions): Promise<vo
   const calls = new AbortController()
   either.addEventListener('abort', () => void clock.sleep(CALL_GRACE_MS).then(() => calls.abort()))
   const lease = { organizationId: account.organizationId, account: name, fence: account.fence }
-  const scope = { lease, settings }
   const { botId, botName } = account
   const known = botId !== undefined && botName !== undefined ? { id: botId, name: botName } : undefined
   const platform = await open(settings, known)
+  const scope = { lease, settings, commandPrefix: platform.capabilities.commandPrefix }
   const state = newAccountState(account)
   const faults = new Set<string>()
 
@@ -198,6 +201,12 @@ async function connectOnce(
       state.lastSuccessAt = clock.now()
       onSuccess()
     },
+    async known() {
+      const sessions = await listSessions({ account: scope.lease.account, limit: MOST_KNOWN }, context)
+      return sessions.map(({ chatId, thread }) => ({ chatId, ...defined({ thread }) }))
+    },
+    now: clock.now,
+    sleep: (ms) => clock.sleep(ms, signal),
     signal: AbortSignal.any([signal, receiving.signal]),
   })
   return state.takeRefusal() ?? failure

@@ -28,11 +28,11 @@ type CommandResult = { text: string; changes: GatewayChange[] }
 const say = (text: string): CommandResult => ({ text, changes: [] })
 
 const COMMANDS: Record<ChatCommandName, (rest: string, call: CommandCall) => Promise<CommandResult>> = {
-  help: async () =>
+  help: async (_, { deps }) =>
     say(
       [
         'I am an agent. Write to me, or use a command:',
-        ...Object.entries(CHAT_COMMANDS).map(([name, about]) => `/${name}: ${about}`),
+        ...Object.entries(CHAT_COMMANDS).map(([name, about]) => `${deps.scope.commandPrefix}${name}: ${about}`),
       ].join('\n'),
     ),
   new: beginNew,
@@ -98,7 +98,7 @@ async function status(_: string, { speaker, deps }: CommandCall): Promise<Comman
       `Agent: ${agent.name}`,
       `Model: ${conversation.details?.model ?? agent.model}`,
       `State: ${state}, ${active.length - running} waiting behind`,
-      `A message while I work: ${busyModeOf(session, scope.settings, speaker.chat.id)}`,
+      `A message while I work: ${busyModeOf(session, scope.settings, speaker.chat)}`,
       `Conversation: ${conversationId}`,
     ].join('\n'),
   )
@@ -123,7 +123,7 @@ async function changeReasoning(rest: string, { speaker, deps }: CommandCall): Pr
   if (rest === '') {
     const effort = modelSettingsOf(opened.agent, conversation)?.effort
     return say(
-      `Reasoning: ${effort === 'none' ? 'off' : (effort ?? 'as the model chooses')}. /reasoning ${EFFORT_WORDS.join(' | ')}`,
+      `Reasoning: ${effort === 'none' ? 'off' : (effort ?? 'as the model chooses')}. ${deps.scope.commandPrefix}reasoning ${EFFORT_WORDS.join(' | ')}`,
     )
   }
   if (!EFFORT_WORDS.some((word) => word === rest))
@@ -156,7 +156,7 @@ async function changeBusyMode(rest: string, { speaker, deps }: CommandCall): Pro
   const { session } = opened
   if (rest === '')
     return say(
-      `A message while I work: ${busyModeOf(session, deps.scope.settings, speaker.chat.id)}. /queue ${BUSY_MODES.join(' | ')}`,
+      `A message while I work: ${busyModeOf(session, deps.scope.settings, speaker.chat)}. ${deps.scope.commandPrefix}queue ${BUSY_MODES.join(' | ')}`,
     )
   const mode = BUSY_MODES.find((one) => one === rest)
   if (!mode) return say(`"${rest}" is not possible. Use one of: ${BUSY_MODES.join(', ')}.`)

@@ -119,10 +119,12 @@ type Refusal = { reason: InboundReason; changes: GatewayChange[] }
 /** Why this sender is not heard here, with the one answer that a stranger gets. Undefined: the message is for the agent. */
 async function refuseStranger(
   row: InboundRow,
-  { chat, sender, isAddressed }: IncomingMessage,
+  message: IncomingMessage,
   deps: AccountDeps,
 ): Promise<Refusal | undefined> {
+  const { chat, sender } = message
   const { scope, context } = deps
+  const isAddressed = message.isAddressed || (await isFollowed(message, deps))
   const known = chat.kind === 'private' ? await findPairing(sender.id, scope, context) : undefined
   const decision: AccessDecision = decideAccess(scope.settings, { chat, sender, isAddressed, pairing: known?.state })
   switch (decision.type) {
@@ -137,6 +139,13 @@ async function refuseStranger(
     case 'refuse':
       return { reason: decision.reason, changes: refusalOnce(row, { chat, sender }, deps) }
   }
+}
+
+/** A thread in which the bot already speaks, where the platform has such threads. */
+async function isFollowed({ chat, sender }: IncomingMessage, deps: AccountDeps): Promise<boolean> {
+  if (chat.thread === undefined || !deps.platform.capabilities.threadsAreConversations) return false
+  const session = await findSession({ chat, sender }, deps.scope, deps.context)
+  return session?.thread === chat.thread
 }
 
 function refusalOnce(row: InboundRow, { chat, sender }: Pick<IncomingMessage, 'chat' | 'sender'>, deps: AccountDeps) {

@@ -33,7 +33,7 @@ export async function inputsOf(messages: readonly StoredMessage[], deps: Account
 
 /** Where several people share a conversation, each message says who wrote it. */
 function headerOf({ chat, sender }: IncomingMessage, { scope }: AccountDeps): string | undefined {
-  const routing = chatSettingsOf(scope.settings, chat.id)?.routing ?? scope.settings.routing
+  const routing = chatSettingsOf(scope.settings, chat)?.routing ?? scope.settings.routing
   if (chat.kind === 'private' && routing !== 'shared') return undefined
   const from = { name: line(sender.name), id: sender.id }
   const where = chat.kind === 'private' ? {} : { chat: line(chat.title ?? ''), chat_id: chat.id, thread: chat.thread }

@@ -114,8 +114,9 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
         return platform.place({ address, ...replyTo }, callSignal)
       case 'send':
         if (row.failures > 0 && platform.find) {
-          const found = await platform.find(row.key, address, callSignal)
-          if (found.type === 'failed') return found
+          const found = await platform.find({ key: row.key, address, since: row.createdAt }, callSignal)
+          // Reading changes nothing, so it is repeated like a call that was not made.
+          if (found.type === 'failed') return failedToRead(found.failure)
           if (found.messageId !== undefined) return { type: 'done', messageId: found.messageId }
         }
         return platform.send({ ...content, key: row.key, ...replyTo }, callSignal)
@@ -181,6 +182,11 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     },
   }
 }
+
+const failedToRead = (failure: CallFailure): { type: 'failed'; failure: CallFailure } => ({
+  type: 'failed',
+  failure: failure.kind === 'unknown' ? { ...failure, kind: 'unreachable' } : failure,
+})
 
 /** A clock may be set back: no wait is longer than this without looking again. */
 const LONGEST_SLEEP_MS = 30_000

@@ -1,4 +1,4 @@
-import type { PlatformName } from '../core/gateway/account.ts'
+import type { PlatformName } from '../core/gateway/platforms.ts'
 import type { AccountSettings } from '../core/gateway/settings.ts'
 import type { BotIdentity, PlatformConnection } from '../ports/platform.ts'
 

@@ -1,9 +1,10 @@
-import type { AccountLease, AccountState, GatewayAccount, PlatformName } from '../core/gateway/account.ts'
+import type { AccountLease, AccountState, GatewayAccount } from '../core/gateway/account.ts'
 import type { ApprovalToken } from '../core/gateway/approval-token.ts'
 import type { InboundReason, InboundRow, InboundState } from '../core/gateway/inbound.ts'
 import type { RawUpdate } from '../core/gateway/incoming.ts'
 import type { NewOutbound, OutboundBody, OutboundRow, OutboundState, SendProgress } from '../core/gateway/outbound.ts'
 import type { Pairing } from '../core/gateway/pairing.ts'
+import type { PlatformName } from '../core/gateway/platforms.ts'
 import type { ChatSession, Delivery } from '../core/gateway/session.ts'
 import type { ConversationId, OrganizationId, RunId, WorkerId } from '../core/id.ts'
 

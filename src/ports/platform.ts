@@ -1,5 +1,6 @@
 import type { Attachment, Incoming, RawUpdate } from '../core/gateway/incoming.ts'
 import type { Button } from '../core/gateway/outbound.ts'
+import type { Pace } from '../core/gateway/rate-budget.ts'
 import type { CallFailure } from '../core/gateway/send-plan.ts'
 import type { ChatAddress } from '../core/gateway/session.ts'
 
@@ -17,8 +18,12 @@ export type Capabilities = {
   /** Whether people are notified of an edit. If not, an answer that took long is a message of its own. */
   notifiesOfEdits: boolean
   buttons: boolean
+  /** What is before the name of a command there: `/`, or `/holdfast ` where a bot has one command. */
+  commandPrefix: string
+  /** A thread in which the bot has a session is a conversation with it: no message there has to mention it. */
+  threadsAreConversations: boolean
   /** Least time between two calls to one chat, and how many may come at once. */
-  pace: { privateMs: number; groupMs: number; burst: number; groupBurst: number; perSecond: number }
+  pace: Pace
 }
 
 export type BotIdentity = { id: string; name: string }
@@ -41,6 +46,10 @@ export type ReceiveOptions = {
   commit(updates: readonly RawUpdate[], cursor: string | undefined): Promise<void>
   /** The platform answered. */
   alive(): void
+  /** Chats with a session, the last active first: what was said there while nothing was connected is read. */
+  known(): Promise<Pick<ChatAddress, 'chatId' | 'thread'>[]>
+  now(): number
+  sleep(ms: number): Promise<void>
   signal: AbortSignal
 }
 
@@ -64,8 +73,11 @@ export type PlatformConnection = {
     signal: AbortSignal,
   ): Promise<CallOutcome<{ messageId: string }>>
   edit(message: OutgoingText & { messageId: string }, signal: AbortSignal): Promise<CallOutcome>
-  /** The message that was sent with this key, on a `readable` platform. */
-  find?(key: string, address: ChatAddress, signal: AbortSignal): Promise<CallOutcome<{ messageId?: string }>>
+  /** The message that was sent with this key, not before `since`, on a `readable` platform. */
+  find?(
+    sent: { key: string; address: ChatAddress; since: number },
+    signal: AbortSignal,
+  ): Promise<CallOutcome<{ messageId?: string }>>
   /** Answers the press of a button, which a person waits for. */
   acknowledgePress(pressId: string, text: string, signal: AbortSignal): Promise<CallOutcome>
   /** Shows that the bot is at work. Lossy. */

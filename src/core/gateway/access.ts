@@ -19,8 +19,10 @@ type Question = {
 }
 
 /** Settings of this chat; `*` are those of every group without its own. */
-export const chatSettingsOf = ({ groups }: Pick<AccountSettings, 'groups'>, chatId: string): ChatSettings | undefined =>
-  groups[chatId] ?? (chatId.startsWith('-') ? groups['*'] : undefined)
+export const chatSettingsOf = (
+  { groups }: Pick<AccountSettings, 'groups'>,
+  { id, kind }: Pick<Chat, 'id' | 'kind'>,
+): ChatSettings | undefined => groups[id] ?? (kind === 'private' ? undefined : groups['*'])
 
 export function decideAccess(settings: AccountSettings, question: Question): AccessDecision {
   const { chat, sender } = question
@@ -37,7 +39,7 @@ function decidePrivate({ access, allow }: AccountSettings, { sender, pairing }: 
 
 /** A group and the people in it are allowed separately; pairing is for private chats only. */
 function decideGroup(settings: AccountSettings, { chat, sender, isAddressed }: Question): AccessDecision {
-  const group = chatSettingsOf(settings, chat.id)
+  const group = chatSettingsOf(settings, chat)
   if (!group) return { type: 'ignore', reason: 'group-not-allowed' }
   const { allow = settings.allow, mention = true } = group
   if (!allow.includes(sender.id) && !allow.includes('*')) return { type: 'ignore', reason: 'not-allowed' }

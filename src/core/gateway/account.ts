@@ -1,8 +1,5 @@
 import type { OrganizationId, WorkerId } from '../id.ts'
-
-/** Chat platforms that the gateway speaks. */
-export const PLATFORMS = ['telegram'] as const
-export type PlatformName = (typeof PLATFORMS)[number]
+import type { PlatformName } from './platforms.ts'
 
 /**
  * `connecting`: asks who it is. `up`: receives. `backing-off`: the platform does not answer; `nextTryAt` says when it is

@@ -12,8 +12,11 @@ const askedLines = ({ tool, input, askedBecause }: Pick<ToolCall, 'tool' | 'inpu
   return `**${tool}** needs your approval.${why}\n\`\`\`\n${shown}\n\`\`\``
 }
 
-export const promptBody = (call: Pick<ToolCall, 'tool' | 'input' | 'askedBecause'>, token: string): OutboundBody => ({
-  text: `🔐 ${askedLines(call)}\n/approve or /deny`,
+export const promptBody = (
+  call: Pick<ToolCall, 'tool' | 'input' | 'askedBecause'>,
+  { token, commandPrefix: prefix }: { token: string; commandPrefix: string },
+): OutboundBody => ({
+  text: `🔐 ${askedLines(call)}\n${prefix}approve or ${prefix}deny`,
   buttons: [
     { label: '✅ Approve', data: pressData(token, 'approve') },
     { label: '❌ Deny', data: pressData(token, 'deny') },

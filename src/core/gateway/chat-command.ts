@@ -4,11 +4,11 @@ export const CHAT_COMMANDS = {
   new: 'Begin a new conversation',
   stop: 'Stop what I am doing',
   status: 'What I am doing',
-  model: 'Show or set the model: /model provider/model, or /model default',
-  reasoning: 'Show or set how much I reason: /reasoning low, or /reasoning default',
+  model: 'Show or set the model: provider/model, or default',
+  reasoning: 'Show or set how much I reason: low, high, …, or default',
   approve: 'Approve the waiting call',
   deny: 'Deny the waiting call',
-  queue: 'What a message does while I work: /queue queue, steer or interrupt',
+  queue: 'What a message does while I work: queue, steer or interrupt',
   whoami: 'Your id and the id of this chat',
 } as const
 

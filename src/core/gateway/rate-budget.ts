@@ -1,5 +1,14 @@
 /** How often a platform may be called. Pure: the caller passes the time. */
-export type Pace = { privateMs: number; groupMs: number; burst: number; groupBurst: number; perSecond: number }
+export type Pace = {
+  /** Least time between two calls to one chat, and how many may come at once. */
+  privateMs: number
+  groupMs: number
+  burst: number
+  groupBurst: number
+  perSecond: number
+  /** Where edits have a limit of their own for the whole account: how many interim ones. */
+  interimPerMinute?: number
+}
 
 type Bucket = { tokens: number; at: number }
 
@@ -22,6 +31,8 @@ type ChatPace = { chatId: string; isPrivate: boolean }
 const REMEMBERED = 1_000
 /** Of the calls that may come at once, those that interim edits leave for messages. */
 const RESERVE = 0.6
+/** Interim edits of all chats that may come at once. */
+const INTERIM_BURST = 10
 /** Of the calls of a second, those that may come at once. */
 const BURST_SHARE = 0.15
 
@@ -30,6 +41,8 @@ export function newRateBudget(pace: Pace): RateBudget {
   // A full bucket and its refill of a second must stay below the limit together.
   const allSize = Math.max(1, pace.perSecond * BURST_SHARE)
   const all: Bucket = { tokens: allSize, at: 0 }
+  const { interimPerMinute } = pace
+  const interim: Bucket = { tokens: INTERIM_BURST, at: 0 }
   const pausedUntil = new Map<string, number>()
   let allPausedUntil = 0
 
@@ -77,6 +90,10 @@ export function newRateBudget(pace: Pace): RateBudget {
       const { chat: bucket, waitMs } = waitFor(chat, now)
       const size = chat.isPrivate ? pace.burst : pace.groupBurst
       if (waitMs > 0 || bucket.tokens < Math.min(2, size) || all.tokens < allSize * RESERVE) return false
+      if (interimPerMinute !== undefined) {
+        if (refill(interim, { size: INTERIM_BURST, everyMs: 60_000 / interimPerMinute, now }) > 0) return false
+        interim.tokens -= 1
+      }
       bucket.tokens -= 1
       all.tokens -= 1
       return true

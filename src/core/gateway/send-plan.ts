@@ -79,7 +79,8 @@ const UNKNOWN: Record<Call, (capabilities: Capabilities) => Consequence & { isLo
   place: () => ({ state: 'pending', wait: 'backoff', spends: true, isLost: true }),
   // The same content again changes nothing.
   edit: () => ({ state: 'pending', wait: 'backoff' }),
-  send: ({ sends }) => (sends === 'blind' ? { state: 'unknown' } : { state: 'pending', wait: 'backoff', spends: true }),
+  // Where it can be found or recognized it may be repeated, however long the platform is down.
+  send: ({ sends }) => (sends === 'blind' ? { state: 'unknown' } : { state: 'pending', wait: 'backoff' }),
 }
 
 export const MAX_ATTEMPTS = 8

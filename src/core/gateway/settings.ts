@@ -1,5 +1,5 @@
 import type { AdmissionPolicy } from '../admission.ts'
-import type { PlatformName } from './account.ts'
+import type { PlatformName } from './platforms.ts'
 import type { Routing } from './session.ts'
 
 /** Who may talk to the bot in private chats. */

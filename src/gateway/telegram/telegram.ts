@@ -26,6 +26,9 @@ const CAPABILITIES: Capabilities = {
   maxText: 4_000,
   notifiesOfEdits: false,
   buttons: true,
+  commandPrefix: '/',
+  // A topic of a forum is as wide as a group.
+  threadsAreConversations: false,
   pace: { privateMs: 1_300, groupMs: 3_600, burst: 2, groupBurst: 2, perSecond: 20 },
 }
 

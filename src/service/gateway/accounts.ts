@@ -1,6 +1,7 @@
 import { defined } from '../../core/defined.ts'
-import type { AccountLease, GatewayAccount, PlatformName } from '../../core/gateway/account.ts'
+import type { AccountLease, GatewayAccount } from '../../core/gateway/account.ts'
 import type { RawUpdate } from '../../core/gateway/incoming.ts'
+import type { PlatformName } from '../../core/gateway/platforms.ts'
 import type { AccountChange, GatewayCounts } from '../../ports/gateway-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { LostAccount } from './gateway-scope.ts'

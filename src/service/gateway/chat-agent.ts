@@ -1,5 +1,6 @@
 import type { Agent } from '../../core/agent.ts'
 import { chatSettingsOf } from '../../core/gateway/access.ts'
+import type { Chat } from '../../core/gateway/incoming.ts'
 import type { AccountSettings } from '../../core/gateway/settings.ts'
 import { Problem } from '../../core/problem.ts'
 import { listAgents, requireAgent } from '../agents/agents.ts'
@@ -11,11 +12,11 @@ import type { ServiceContext } from '../service-context.ts'
  * Undefined: the configured one does not exist.
  */
 export async function agentOfChat(
-  chatId: string,
+  chat: Chat,
   settings: AccountSettings,
   context: ServiceContext,
 ): Promise<Agent | undefined> {
-  const named = chatSettingsOf(settings, chatId)?.agent ?? settings.agent
+  const named = chatSettingsOf(settings, chat)?.agent ?? settings.agent
   if (named !== undefined) return findAgentNamed(named, context)
   // Newest first.
   const oldest = (await listAgents(context)).at(-1)

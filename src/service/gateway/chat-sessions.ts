@@ -23,7 +23,7 @@ export const listSessions = (
 ): Promise<ChatSession[]> => deps.store.gateway.sessions(organizationId, filter.account, filter.limit)
 
 const keyFor = ({ settings }: GatewayScope, speaker: Speaker): string => {
-  const routing = chatSettingsOf(settings, speaker.chat.id)?.routing ?? settings.routing
+  const routing = chatSettingsOf(settings, speaker.chat)?.routing ?? settings.routing
   return sessionKeyOf(routing, speaker)
 }
 
@@ -33,10 +33,10 @@ export const findSession = (
   { deps }: ServiceContext,
 ): Promise<ChatSession | undefined> => deps.store.gateway.session(scope.lease, keyFor(scope, speaker))
 
-export const busyModeOf = (session: ChatSession | undefined, settings: AccountSettings, chatId: string): BusyMode => {
+export const busyModeOf = (session: ChatSession | undefined, settings: AccountSettings, chat: Chat): BusyMode => {
   const chosen = session?.busy
   if (chosen && chosen !== 'reject') return chosen
-  return chatSettingsOf(settings, chatId)?.busy ?? settings.busy
+  return chatSettingsOf(settings, chat)?.busy ?? settings.busy
 }
 
 export type OpenSession = { session: ChatSession; agent: Agent; isNew: boolean }
@@ -49,10 +49,10 @@ export async function openSession(
 ): Promise<OpenSession | undefined> {
   const { settings } = scope
   const known = await findSession(speaker, scope, context)
-  const isNamed = (chatSettingsOf(settings, speaker.chat.id)?.agent ?? settings.agent) !== undefined
+  const isNamed = (chatSettingsOf(settings, speaker.chat)?.agent ?? settings.agent) !== undefined
   // Without a configured agent, the agent of the session stays as long as it exists.
   const kept = known && !isNamed ? await findAgent(known.agentId, context) : undefined
-  const agent = kept ?? (await agentOfChat(speaker.chat.id, settings, context))
+  const agent = kept ?? (await agentOfChat(speaker.chat, settings, context))
   if (!agent) return undefined
   if (known?.agentId === agent.id) return { session: known, agent, isNew: false }
   return { session: await newSession(speaker, { agent, scope, before: known }, context), agent, isNew: true }
@@ -95,7 +95,7 @@ export async function beginNewSession(
   context: ServiceContext,
 ): Promise<FreshSession | undefined> {
   const before = await findSession(speaker, scope, context)
-  const agent = await agentOfChat(speaker.chat.id, scope.settings, context)
+  const agent = await agentOfChat(speaker.chat, scope.settings, context)
   if (!agent) return undefined
   const former = before && (await findAgent(before.agentId, context))
   const processes =

@@ -103,7 +103,8 @@ async function askForApproval(
       createdAt: deps.clock.now(),
     }),
   )
-  const prompts = calls.map((call, index) => promptBody(call, tokens[index]!.token))
+  const { commandPrefix } = options.scope
+  const prompts = calls.map((call, index) => promptBody(call, { token: tokens[index]!.token, commandPrefix }))
   const messages = await messagesFor(delivery, [...answer, ...prompts], { ...options, notifiesOfEdits: true }, context)
   await commitChanges(
     [

@@ -4,7 +4,12 @@ import type { GatewayChange } from '../../ports/gateway-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /** An account that this process owns, with its settings. */
-export type GatewayScope = { lease: AccountLease; settings: AccountSettings }
+export type GatewayScope = {
+  lease: AccountLease
+  settings: AccountSettings
+  /** What is before the name of a command there, for texts that name one. */
+  commandPrefix: string
+}
 
 /** Another process owns the account now: what this one was about to do is done there. */
 export class LostAccount extends Error {

@@ -91,8 +91,11 @@ async function trySend(
   const conversation = await findConversation(conversationId, context)
   const owner = conversation && (await findAgent(conversation.agentId, context))
   if (!conversation || !owner)
-    return { type: 'refused', reason: 'This conversation was deleted. Send /new to begin another one.' }
-  const toolset = chatSettingsOf(settings, chat.id)?.tools ?? settings.tools
+    return {
+      type: 'refused',
+      reason: `This conversation was deleted. Send ${scope.commandPrefix}new to begin another one.`,
+    }
+  const toolset = chatSettingsOf(settings, chat)?.tools ?? settings.tools
   try {
     const result = await sendInputs(
       {
@@ -100,7 +103,7 @@ async function trySend(
         conversationId,
         conversation,
         inputs,
-        policy: busyModeOf(opened.session, settings, chat.id),
+        policy: busyModeOf(opened.session, settings, chat),
         streamTokens: true,
         metadata: { gateway: { account: lease.account, chat_id: chat.id, sender_id: sender.id } },
         ...defined({ onlyTools: toolset === undefined ? undefined : (settings.toolsets[toolset] ?? []) }),
@@ -172,6 +175,7 @@ async function waitFor(
   context: ServiceContext,
 ): Promise<ChatSendResult> {
   const { note, forMs, runId } = sent
+  const prefix = scope.commandPrefix
   const now = context.deps.clock.now()
   const [first] = rows
   if (!first) return { type: 'ended' }
@@ -188,7 +192,7 @@ async function waitFor(
         ...addressOf(speaker.chat),
         runId,
         body: {
-          text: 'I got your message. I will answer it when the waiting call is approved or denied: /approve or /deny.',
+          text: `I got your message. I will answer it when the waiting call is approved or denied: ${prefix}approve or ${prefix}deny.`,
         },
         createdAt: now,
       },

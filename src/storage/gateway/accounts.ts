@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AccountLease, GatewayAccount, PlatformName } from '../../core/gateway/account.ts'
+import type { AccountLease, GatewayAccount } from '../../core/gateway/account.ts'
+import type { PlatformName } from '../../core/gateway/platforms.ts'
 import type { OrganizationId, WorkerId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { AccountChange, GatewayStore } from '../../ports/gateway-store.ts'

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { ACCOUNT_STATES, PLATFORMS } from '../../../core/gateway/account.ts'
+import { ACCOUNT_STATES } from '../../../core/gateway/account.ts'
 import { INBOUND_REASONS, type InboundReason, type InboundRow } from '../../../core/gateway/inbound.ts'
 import { INBOUND_KINDS } from '../../../core/gateway/incoming.ts'
 import { OUTBOUND_STATES, type OutboundRow } from '../../../core/gateway/outbound.ts'
 import type { Pairing } from '../../../core/gateway/pairing.ts'
+import { PLATFORM_NAMES } from '../../../core/gateway/platforms.ts'
 import type { ChatSession } from '../../../core/gateway/session.ts'
 import type { ShownAccount } from '../../../service/gateway/accounts.ts'
 
@@ -20,7 +21,7 @@ export const accountSchema = z.lazy(() =>
   z
     .object({
       name: account,
-      platform: z.enum(PLATFORMS).describe('The chat platform.'),
+      platform: z.enum(PLATFORM_NAMES).describe('The chat platform.'),
       state: z.enum(ACCOUNT_STATES).describe('Whether it receives, or what it waits for.'),
       detail: maybe('Why it is in this state.'),
       bot: maybe('Name of the bot at the platform.'),
