@@ -2,7 +2,7 @@
  * Chat platforms that the gateway speaks, with the variables that configure an account without config.yaml. The first one of
  * `variables` decides whether there is one.
  */
-export const PLATFORMS = {
+const PLATFORMS = {
   telegram: { title: 'Telegram', variables: { token: 'TELEGRAM_BOT_TOKEN', apiRoot: 'TELEGRAM_API_ROOT' } },
 } as const satisfies Record<string, { title: string; variables: AccountVariables }>
 
