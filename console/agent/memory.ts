@@ -6,6 +6,7 @@ import { Fault } from '../parts/notice.ts'
 import type { Block, TabProps } from '../screens/agent.ts'
 import { may } from '../session.ts'
 import { clockTime } from '../times.ts'
+import { BlockHistory } from './block-history.ts'
 
 export function MemoryTab({ agent, reload }: TabProps) {
   return html`
@@ -57,6 +58,7 @@ function BlockEditor({ block, reload }: { block: Block; reload(): void }) {
         ${before.value !== undefined && html`<button class="quiet" onClick=${() => save(before.value!)}>Undo the last change</button>`}
       </div>`
       }
+      <${BlockHistory} block=${block} reload=${reload} />
     </section>
   `
 }

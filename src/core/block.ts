@@ -1,5 +1,6 @@
-import type { AgentId, BlockId, OrganizationId } from './id.ts'
+import type { AgentId, BlockId, OrganizationId, RunId } from './id.ts'
 import type { JsonObject } from './json.ts'
+import type { Principal } from './people.ts'
 
 /** A piece of memory in an agent's prompt; several agents may share one. */
 export type Block = {
@@ -20,9 +21,18 @@ export type Block = {
   madeFor?: AgentId
   /** Grows by one with each change of the value; edits state the version they read (optimistic locking). */
   version: number
+  /** Who wrote the value, and when; absent: before this was recorded, or by an import. */
+  author?: BlockAuthor
+  writtenAt?: number
   createdAt: number
   updatedAt: number
 }
+
+/** Who wrote the value of a block: a person or an application with a key, or an agent in one of its runs. */
+export type BlockAuthor = { type: 'caller'; by: Principal } | { type: 'agent'; agentId: AgentId; runId: RunId }
+
+/** A value that a block has or had. The database keeps replaced ones: see `storage/migrations/017-block-versions.ts`. */
+export type BlockVersion = { version: number; characters: number; writtenAt: number; author?: BlockAuthor }
 
 /** A block of the conversation replaces the shared block with the same label. */
 export const withConversationBlocks = (shared: readonly Block[], own: readonly Block[]): Block[] => [

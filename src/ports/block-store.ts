@@ -1,4 +1,4 @@
-import type { Block } from '../core/block.ts'
+import type { Block, BlockVersion } from '../core/block.ts'
 import type { AgentId, BlockId, OrganizationId } from '../core/id.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 
@@ -28,6 +28,14 @@ export type BlockStore = {
     edit: (block: Block) => Block,
   ): Promise<Block | 'label-taken' | undefined>
   delete(organizationId: OrganizationId, id: BlockId): Promise<boolean>
+  /** The values that are kept, newest first; the first one is the present one. Undefined: there is no such block. */
+  versions(organizationId: OrganizationId, id: BlockId): Promise<BlockVersion[] | undefined>
+  /** A value that the block had. Undefined: it is not kept. */
+  replaced(
+    organizationId: OrganizationId,
+    id: BlockId,
+    version: number,
+  ): Promise<(BlockVersion & { value: string }) | undefined>
   /** Blocks of an agent, in the order they were attached. */
   ofAgent(organizationId: OrganizationId, agentId: AgentId): Promise<Block[]>
   attach(organizationId: OrganizationId, agentId: AgentId, blockId: BlockId): Promise<AttachResult>

@@ -1,4 +1,5 @@
 import type { AuditRecord } from '../core/invariants/audit-chain.ts'
+import type { BlockHistoryRecord } from '../core/invariants/block-history.ts'
 import type { ImportObjectRecord } from '../core/invariants/imports.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { ScheduleRecord } from '../core/invariants/schedules.ts'
@@ -10,6 +11,7 @@ export type SnapshotReader = {
   conversations(): AsyncIterable<ConversationRecord>
   /** The chain of each organization's audit log, in pages. */
   auditChains(): AsyncIterable<AuditRecord>
+  blockHistories(): AsyncIterable<BlockHistoryRecord>
   importObjects(): AsyncIterable<ImportObjectRecord>
   /** What became of the instants of each schedule, in pages. */
   schedules(): AsyncIterable<ScheduleRecord>

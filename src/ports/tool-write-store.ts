@@ -1,3 +1,4 @@
+import type { BlockAuthor } from '../core/block.ts'
 import type { AgentId, OrganizationId } from '../core/id.ts'
 import type { ToolWrite } from '../core/tool-write.ts'
 
@@ -5,7 +6,7 @@ import type { ToolWrite } from '../core/tool-write.ts'
 export type ToolWriteStore = {
   /** All or none. `stale`: a row has changed since the tool read it, and nothing was written. */
   carryOut(
-    agent: { organizationId: OrganizationId; agentId: AgentId },
+    writer: { organizationId: OrganizationId; agentId: AgentId; author: BlockAuthor },
     writes: readonly ToolWrite[],
     at: number,
   ): Promise<'done' | 'stale'>

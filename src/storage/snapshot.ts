@@ -13,6 +13,7 @@ import { ofRun } from './conversations/messages.ts'
 import type { Database } from './database/database.ts'
 import { type Executor, statement } from './database/statement.ts'
 import { importObjectRecords } from './imports/object-records.ts'
+import { blockHistories } from './memory/block-versions.ts'
 import { auditDigest, chainPage, chainsIn } from './people/audit.ts'
 import { conversationOf } from './rows/conversation-row.ts'
 import { MESSAGE_COLUMNS, messagesOf } from './rows/message-row.ts'
@@ -53,6 +54,8 @@ export function snapshotReader(database: Database, clock: Clock): SnapshotReader
     async *auditChains() {
       for (const organization of await readSnapshot(chainsIn)) yield* chainOf(organization)
     },
+
+    blockHistories: () => inPages((after) => readSnapshot((db) => blockHistories(db, { after, limit: PAGE }))),
 
     importObjects: () => importObjectRecords(database),
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { Block } from '../../src/core/block.ts'
+import type { Block, BlockAuthor } from '../../src/core/block.ts'
 import { defined } from '../../src/core/defined.ts'
 import type { AgentId, BlockId, ConversationId, OrganizationId, PassageId } from '../../src/core/id.ts'
 import type { Passage } from '../../src/core/passage.ts'
@@ -46,6 +46,8 @@ function filledBlock({ text, flag, number }: { text: string; flag: number; numbe
   const row = Object.fromEntries(columnsOf('blocks').map(({ name, type }) => [name, filler(type)]))
   return BLOCK.objectOf(row as BlockRow)
 }
+
+const BY_HAND: BlockAuthor = { type: 'caller', by: { actor: 'home' } }
 
 const newPassage = (agentId: AgentId, text: string, more: Partial<Passage> = {}): Passage => ({
   id: `passage-${randomUUID()}` as PassageId,
@@ -97,7 +99,7 @@ async function keptPrompt(
 export const MEMORY: ContractTests = {
   async 'the writes of a tool are all made, or none if a row has changed'({ store }) {
     const { agentId } = await createAgent(store)
-    const agent = { organizationId: ORGANIZATION, agentId }
+    const agent = { organizationId: ORGANIZATION, agentId, author: BY_HAND }
     const [human, old] = [newBlock('human'), newBlock('old')]
     for (const block of [human, old]) {
       await store.blocks.create(block)
@@ -310,6 +312,8 @@ export const MEMORY: ContractTests = {
       ...block,
       value: 'second',
       version: 2,
+      author: { type: 'agent', agentId: agent.agentId, runId: run.id },
+      writtenAt: AT + 1,
       updatedAt: AT + 1,
     })
     await assert.rejects(append(3, write('third', 1)), StaleWrite)

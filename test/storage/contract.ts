@@ -1,6 +1,7 @@
 import { suite, test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
 import { AUDIT } from './contract-audit.ts'
+import { BLOCK_VERSIONS } from './contract-block-versions.ts'
 import { CALLBACKS } from './contract-callbacks.ts'
 import { CHANGES } from './contract-changes.ts'
 import { CLAIMS } from './contract-claims.ts'
@@ -40,6 +41,7 @@ const CONTRACT: ContractTests = {
   ...REPAIRS,
   ...CREDENTIALS,
   ...MEMORY,
+  ...BLOCK_VERSIONS,
   ...PEOPLE,
   ...AUDIT,
   ...MCP_SERVERS,

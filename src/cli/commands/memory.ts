@@ -20,7 +20,7 @@ import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { safeText } from '../terminal.ts'
 
-type AgentFlag = JsonFlag & { agent?: string }
+export type AgentFlag = JsonFlag & { agent?: string }
 type BlockFields = { description?: string; limit?: string; readOnly?: boolean; writable?: boolean }
 
 const MOST = 1_000
@@ -209,7 +209,11 @@ async function findNamedBlock(
   return id && requireBlock(id, context)
 }
 
-async function requireNamedBlock(which: string, named: string | undefined, context: ServiceContext): Promise<Block> {
+export async function requireNamedBlock(
+  which: string,
+  named: string | undefined,
+  context: ServiceContext,
+): Promise<Block> {
   const agent = named === undefined ? undefined : await requireAgent(named, context)
   const found = await findNamedBlock(which, agent, context)
   if (found) return found

@@ -7,6 +7,7 @@ const TEXT = 'Text of the block, or - to read it from stdin.'
 export function addMemory(program: HoldfastCommand, deps: CommandDeps): void {
   const { cli, ends } = deps
   const load = () => import('../commands/memory.ts')
+  const loadHistory = () => import('../commands/memory-history.ts')
   const which = [
     '<block>',
     'Label, id, or the beginning of an id. A label that several blocks have needs --agent.',
@@ -54,6 +55,22 @@ export function addMemory(program: HoldfastCommand, deps: CommandDeps): void {
     .option(...AGENT)
     .example('memory edit human --agent ada')
     .action(async (block, flags) => (await load()).edit(block, flags, cli))
+  memory
+    .command('history')
+    .description('List the values that a memory block had, and who wrote them; with a version, print that value.')
+    .argument(...which)
+    .argument('[version]', 'Number of a version.')
+    .option(...AGENT)
+    .example('memory history human --agent ada', 'memory history human 3 --agent ada')
+    .action(async (block, version, flags) => (await loadHistory()).history(block, version, { flags, cli }))
+  memory
+    .command('restore')
+    .description('Give a memory block the value that it had in a version. The history keeps what it replaces.')
+    .argument(...which)
+    .argument('<version>', 'Number of a version.')
+    .option(...AGENT)
+    .example('memory restore human 3 --agent ada')
+    .action(async (block, version, flags) => (await loadHistory()).restore(block, version, { flags, cli }))
   memory
     .command('attach')
     .description('Attach a memory block to an agent. Agents can share one.')

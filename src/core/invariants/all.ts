@@ -13,6 +13,7 @@ import {
   oneEnd,
 } from './approvals.ts'
 import { type AuditRecord, auditChain } from './audit-chain.ts'
+import { type BlockHistoryRecord, changesAreKept } from './block-history.ts'
 import { type ImportObjectRecord, importedIsThere } from './imports.ts'
 import {
   acceptedIsKept,
@@ -135,6 +136,8 @@ export const checkAuditChain = (record: AuditRecord): Violation[] =>
 
 export const checkImportObject = (record: ImportObjectRecord): Violation[] =>
   apply([importedIsThere], record, 'imports')
+
+export const checkBlockHistory = (record: BlockHistoryRecord): Violation[] => apply([changesAreKept], record, record.id)
 
 export const checkSchedule = (record: ScheduleRecord): Violation[] =>
   apply(SCHEDULE_INVARIANTS, record, record.schedule.id)

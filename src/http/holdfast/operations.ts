@@ -3,6 +3,7 @@ import type { Surface } from '../surface.ts'
 import { mcpOperations } from './agents-as-mcp.ts'
 import { approvalOperations } from './approvals.ts'
 import { auditOperations } from './audit.ts'
+import { blockVersionOperations } from './block-versions.ts'
 import { cacheOperations } from './cache.ts'
 import { changeOperations } from './changes.ts'
 import { commandOperations } from './commands.ts'
@@ -42,6 +43,7 @@ export const HOLDFAST: Surface = {
     ...sessionOperations,
     ...cacheOperations,
     ...modelNoteOperations,
+    ...blockVersionOperations,
     ...scheduleOperations,
     ...workspaceOperations,
     ...importOperations,

@@ -1,7 +1,8 @@
-import { type Block, cleanText, DEFAULT_BLOCK_LIMIT, limitFault } from '../../core/block.ts'
+import { type Block, type BlockAuthor, cleanText, DEFAULT_BLOCK_LIMIT, limitFault } from '../../core/block.ts'
 import { defined } from '../../core/defined.ts'
 import type { BlockId } from '../../core/id.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { BlockFilter } from '../../ports/block-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
@@ -48,13 +49,19 @@ export async function updateBlock(id: BlockId, change: BlockChange, context: Ser
   const updated = await store.blocks.update(context.organizationId, id, (block) => {
     const { description, ...rest } = change
     const { description: before, ...kept } = block
+    const value = cleanText(change.value ?? block.value)
+    const isNew = value !== block.value
     const newDescription = description === undefined ? before : (description ?? undefined)
     return requireWithinLimit({
       ...kept,
       ...rest,
       label: requireLabel(change.label ?? block.label),
-      value: cleanText(change.value ?? block.value),
-      ...defined({ description: newDescription === undefined ? undefined : cleanText(newDescription) }),
+      value,
+      ...defined({
+        description: newDescription === undefined ? undefined : cleanText(newDescription),
+        author: isNew ? authorOf(context) : block.author,
+        writtenAt: isNew ? now : block.writtenAt,
+      }),
       updatedAt: now,
     })
   })
@@ -68,6 +75,12 @@ export async function deleteBlock(id: BlockId, context: ServiceContext): Promise
   if (!(await context.deps.store.blocks.delete(context.organizationId, id)))
     throw new Problem('not-found', `There is no block "${id}".`)
 }
+
+/** Who the history of a block names for a change of this caller. */
+export const authorOf = ({ caller }: Pick<ServiceContext, 'caller'>): BlockAuthor => ({
+  type: 'caller',
+  by: principalOf(caller),
+})
 
 /** A validated block that is not stored yet. */
 export function toBlock(input: NewBlock, context: ServiceContext): Block {
@@ -86,6 +99,8 @@ export function toBlock(input: NewBlock, context: ServiceContext): Block {
     isTemplate: input.isTemplate ?? false,
     ...defined({ description: description === undefined ? undefined : cleanText(description), hidden, templateName }),
     version: 1,
+    author: authorOf(context),
+    writtenAt: now,
     createdAt: now,
     updatedAt: now,
   })

@@ -2,6 +2,7 @@ import type { RunId } from '../../core/id.ts'
 import {
   checkAcrossRuns,
   checkAuditChain,
+  checkBlockHistory,
   checkConversation,
   checkImportObject,
   checkRun,
@@ -61,6 +62,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
   }
   for await (const record of context.snapshot.auditChains()) report.violations.push(...checkAuditChain(record))
   for await (const record of context.snapshot.importObjects()) report.violations.push(...checkImportObject(record))
+  for await (const record of context.snapshot.blockHistories()) report.violations.push(...checkBlockHistory(record))
   for await (const record of context.snapshot.schedules()) report.violations.push(...checkSchedule(record))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
   report.violations.push(...(await checkAllGateway(context, workers)))

@@ -11,6 +11,7 @@ import { executeCall } from '../../engine/execute-call.ts'
 import { callDigest } from '../../engine/resolve-calls.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { requireRunByHand } from '../approvals/approver.ts'
+import { authorOf } from '../memory/blocks.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type RunToolRequest = {
@@ -93,11 +94,8 @@ async function invoke(tool: Tool, invocation: ToolInvocation): Promise<RunToolRe
     },
   )
   // In a turn the engine commits these writes with the end of the call.
-  if (
-    writes &&
-    (await store.toolWrites.carryOut({ organizationId: context.organizationId, agentId }, writes, clock.now())) ===
-      'stale'
-  )
+  const writer = { organizationId: context.organizationId, agentId, author: authorOf(context) }
+  if (writes && (await store.toolWrites.carryOut(writer, writes, clock.now())) === 'stale')
     return { status: 'error', output: STALE_WRITE_OUTPUT }
   const { status, output, stdout, stderr } = outcome
   return { status: status === 'success' ? 'success' : 'error', output, ...defined({ stdout, stderr }) }

@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import type { Block } from '../../core/block.ts'
+import type { Block, BlockAuthor } from '../../core/block.ts'
 import type { AgentId, BlockId, OrganizationId } from '../../core/id.ts'
 import type { BlockStore } from '../../ports/block-store.ts'
 import type { Database } from '../database/database.ts'
@@ -18,6 +18,7 @@ import { insertInto, rowById, updateById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { BLOCK } from '../rows/block-row.ts'
 import { attachBlock, detachBlock, invalidatePromptsOfBlock, isLabelFree, relabel } from './agent-blocks.ts'
+import { replacedValue, versionsOf } from './block-versions.ts'
 
 export function blockStore({ read, write }: Database): BlockStore {
   return {
@@ -88,6 +89,10 @@ export function blockStore({ read, write }: Database): BlockStore {
         },
       }),
 
+    versions: (organizationId, id) => read((db) => versionsOf(db, { organizationId, id })),
+
+    replaced: (organizationId, id, version) => read((db) => replacedValue(db, { organizationId, id, version })),
+
     ofAgent: (organizationId, agentId) =>
       read(async (db) =>
         (await db.all(blocksOfAgent, { organization: organizationId, agent: agentId })).map(BLOCK.objectOf),
@@ -115,10 +120,18 @@ export async function insertBlock(db: Executor, block: Block): Promise<void> {
 /** False: the block has changed since it was read. */
 export async function replaceBlockValue(
   db: Executor,
-  write: { organizationId: OrganizationId; id: BlockId; value: string; version: number; at: number },
+  write: {
+    organizationId: OrganizationId
+    id: BlockId
+    value: string
+    version: number
+    author: BlockAuthor
+    at: number
+  },
 ): Promise<boolean> {
-  const { organizationId, ...rest } = write
-  return (await db.run(replaceValue, { organization: organizationId, ...rest })) === 1
+  const { organizationId, author, ...rest } = write
+  const values = { organization: organizationId, author: JSON.stringify(author), ...rest }
+  return (await db.run(replaceValue, values)) === 1
 }
 
 /** False: the block is gone or read-only, or the label is taken. */
@@ -157,11 +170,18 @@ const replaceValue = statement<{
   id: BlockId
   value: string
   version: number
+  author: string
   at: number
 }>()((db, p) =>
   db
     .updateTable('blocks')
-    .set({ value: p('value'), version: sql`version + 1`, updated_at: p('at') })
+    .set({
+      value: p('value'),
+      version: sql`version + 1`,
+      author: p('author'),
+      written_at: p('at'),
+      updated_at: p('at'),
+    })
     .where('id', '=', p('id'))
     .where('organization_id', '=', p('organization'))
     .where('version', '=', p('version'))

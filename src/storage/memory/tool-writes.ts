@@ -1,4 +1,4 @@
-import { type Block, DEFAULT_BLOCK_LIMIT } from '../../core/block.ts'
+import { type Block, type BlockAuthor, DEFAULT_BLOCK_LIMIT } from '../../core/block.ts'
 import { defined } from '../../core/defined.ts'
 import type { AgentId, OrganizationId } from '../../core/id.ts'
 import type { ToolWrite } from '../../core/tool-write.ts'
@@ -11,12 +11,11 @@ import { insertBlock, relabelBlock, replaceBlockValue } from './blocks.ts'
 import { insertPassage } from './passages.ts'
 
 export const toolWriteStore = ({ write }: Pick<Database, 'write'>): ToolWriteStore => ({
-  carryOut: ({ organizationId, agentId }, writes, at) =>
+  carryOut: (writer, writes, at) =>
     write<'done' | 'stale'>({
-      key: agentId,
+      key: writer.agentId,
       async work(db): Promise<'done'> {
-        const agent = { organization_id: organizationId, agent_id: agentId }
-        for (const one of writes) await applyToolWrite(db, agent, { write: one, at })
+        for (const one of writes) await applyToolWrite(db, writer, { write: one, at })
         return 'done'
       },
     }).catch((fault) => {
@@ -25,32 +24,27 @@ export const toolWriteStore = ({ write }: Pick<Database, 'write'>): ToolWriteSto
     }),
 })
 
-/** The agent whose tool asks for a write. */
-type WritingAgent = { organization_id: OrganizationId; agent_id: AgentId }
+/** The agent whose tool asks for a write, and who the history of its blocks names. */
+type Writer = { organizationId: OrganizationId; agentId: AgentId; author: BlockAuthor }
 
 /** Throws StaleWrite, which rolls back the whole commit, if a row is not the version that the tool read. */
 export async function applyToolWrite(
   db: Executor,
-  { organization_id: organizationId, agent_id: agentId }: WritingAgent,
+  writer: Writer,
   { write, at }: { write: ToolWrite; at: number },
 ): Promise<void> {
-  if (!(await carryOut(db, { organizationId, agentId, write, at }))) throw new StaleWrite()
+  if (!(await carryOut(db, { ...writer, write, at }))) throw new StaleWrite()
 }
 
 /** False: the rows have changed since the tool read them. */
 async function carryOut(
   db: Executor,
-  {
-    organizationId,
-    agentId,
-    write,
-    at,
-  }: { organizationId: OrganizationId; agentId: AgentId; write: ToolWrite; at: number },
+  { organizationId, agentId, author, write, at }: Writer & { write: ToolWrite; at: number },
 ): Promise<boolean> {
   switch (write.type) {
     case 'replace-block': {
       const { blockId, value, version } = write
-      return replaceBlockValue(db, { organizationId, id: blockId, value, version, at })
+      return replaceBlockValue(db, { organizationId, id: blockId, value, version, author, at })
     }
     case 'insert-passage': {
       const { passageId, text, tags } = write
@@ -66,6 +60,8 @@ async function carryOut(
         label,
         value,
         ...defined({ description }),
+        author,
+        writtenAt: at,
         createdAt: at,
         updatedAt: at,
       })

@@ -14,6 +14,7 @@ import { webhookSecrets } from './013-webhook-secrets.ts'
 import { gatewayChanges } from './014-gateway-changes.ts'
 import { erasure } from './015-erasure.ts'
 import { schedules } from './016-schedules.ts'
+import { blockVersions } from './017-block-versions.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -43,6 +44,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     gatewayChanges,
     erasure,
     schedules,
+    blockVersions,
   ],
   chunks: [firstOfChunks],
 }

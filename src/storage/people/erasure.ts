@@ -172,6 +172,7 @@ export const OWNED_TABLES = [
   'agent_tags',
   'conversations',
   'agents',
+  'block_versions',
   'blocks',
   'tools',
   'mcp_servers',

@@ -1,4 +1,4 @@
-import type { Block } from '../../core/block.ts'
+import type { Block, BlockVersion } from '../../core/block.ts'
 import { type RowOf, rowMapper } from './row-mapping.ts'
 
 export const BLOCK = rowMapper<Block>()({
@@ -16,8 +16,20 @@ export const BLOCK = rowMapper<Block>()({
   isTemplate: { flag: 'is_template' },
   madeFor: 'made_for',
   version: 'version',
+  author: { json: 'author' },
+  writtenAt: 'written_at',
   createdAt: 'created_at',
   updatedAt: 'updated_at',
 })
 
 export type BlockRow = RowOf<typeof BLOCK>
+
+/** A replaced value of a block, without the value. */
+export const BLOCK_VERSION = rowMapper<BlockVersion>()({
+  version: 'version',
+  characters: 'characters',
+  writtenAt: 'written_at',
+  author: { json: 'author' },
+})
+
+export type BlockVersionRow = RowOf<typeof BLOCK_VERSION>

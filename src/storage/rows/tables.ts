@@ -14,7 +14,7 @@ import type {
 import type { MessageRole } from '../../core/message.ts'
 import type { AddressTrust } from '../../ports/safe-fetch.ts'
 import type { AgentRow } from './agent-row.ts'
-import type { BlockRow } from './block-row.ts'
+import type { BlockRow, BlockVersionRow } from './block-row.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import type { CooldownRow, CredentialRow } from './credential-row.ts'
 import type { GatewayTables } from './gateway-rows.ts'
@@ -48,6 +48,7 @@ export type Tables = FurtherTables & {
   cooldowns: { organization_id: OrganizationId } & CooldownRow
   model_notes: ModelNotesTable
   blocks: Numbered & BlockRow
+  block_versions: { block_id: BlockId; organization_id: OrganizationId; value: string } & BlockVersionRow
   agent_blocks: AgentBlocksTable
   agent_tags: AgentTagsTable
   tools: Numbered & ToolRow

@@ -56,7 +56,7 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
           await saveAskedCalls(db, run, change.callIds)
           break
         case 'carry-out':
-          await applyToolWrite(db, run, change)
+          await applyToolWrite(db, writerOf(run), change)
           break
       }
     }
@@ -64,6 +64,12 @@ export async function writeChanges(db: Executor, run: ChangedRun, entries: reado
   if (messages) await insertMessages(db, run, messages)
   if (runChange) await changeRun(db, run.id, runChange)
 }
+
+const writerOf = ({ id, agent_id: agentId, organization_id: organizationId }: ChangedRun) => ({
+  organizationId,
+  agentId,
+  author: { type: 'agent' as const, agentId, runId: id },
+})
 
 async function changeRun(db: Executor, id: RunId, change: RunChange): Promise<void> {
   await db.run(update, {

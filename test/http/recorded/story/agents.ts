@@ -39,6 +39,13 @@ const BLOCKS: readonly RecordedRequest[] = [
   get('/v1/blocks/{{block}}'),
   get('/v1/blocks/{{other-block}}'),
   patch('/v1/blocks/{{block}}', { value: 'Likes coffee.', description: 'Who asks', tags: ['person'] }),
+  get('/v1/blocks/{{block}}/versions'),
+  get('/v1/blocks/{{other-block}}/versions'),
+  get('/v1/blocks/{{block}}/versions/1'),
+  get('/v1/blocks/{{block}}/versions/7'),
+  get('/v1/blocks/{{block}}/versions/0'),
+  post('/v1/blocks/{{block}}/versions/1/restore', undefined, { key: 'reader' }),
+  post('/v1/blocks/{{block}}/versions/1/restore'),
   patch('/v1/blocks/{{full-block}}', { label: 'manners', limit: 2 }),
   patch('/v1/blocks/{{full-block}}', { read_only: false, metadata: { from: 'here' } }),
 ]
