@@ -26,8 +26,11 @@ export const TOOLSETS = setting(mapOf(listOf(anyText)), {
 
 const busyNote = 'What a message does while a turn runs: wait, join it, or stop it and come next'
 const routingNote =
-  'Which messages share a conversation: those of a chat or topic, of one person in it, or of all chats'
+  'Which messages share a conversation: those of a chat or topic, of one person in it, of one person on all linked accounts (private chats), or of all chats'
 const toolsNote = 'The toolset (`toolsets`) that limits the tools of the agent'
+
+const unpromptedNote =
+  'Whether chats receive the outcome of runs that they did not start: schedules, messages over the API, processes that ended'
 
 /** `gateway.<name>` of config.yaml: one bot on one platform. */
 export const GATEWAY = {
@@ -62,6 +65,7 @@ export const GATEWAY = {
   }),
   busy: setting(inFileOnly(oneOf(BUSY_MODES)), { description: busyNote, default: 'queue' }),
   routing: setting(inFileOnly(oneOf(ROUTINGS)), { description: routingNote, default: 'per-chat' }),
+  unprompted: setting(inFileOnly(trueOrFalse), { description: unpromptedNote, default: true }),
   tools: setting(inFileOnly(anyText), { description: toolsNote, defaultText: 'all tools of the agent' }),
   transcription: setting(inFileOnly(modelHandle), {
     description: 'The model that turns voice notes into text, at a provider with an OpenAI-shaped API',
@@ -94,6 +98,7 @@ export const GATEWAY_CHAT = {
   }),
   busy: setting(inFileOnly(oneOf(BUSY_MODES)), { description: busyNote, defaultText: 'that of the account' }),
   routing: setting(inFileOnly(oneOf(ROUTINGS)), { description: routingNote, defaultText: 'that of the account' }),
+  unprompted: setting(inFileOnly(trueOrFalse), { description: unpromptedNote, defaultText: 'that of the account' }),
   tools: setting(inFileOnly(anyText), { description: toolsNote, defaultText: 'that of the account' }),
 }
 
@@ -133,6 +138,7 @@ function accountOf(
     groups: chats,
     busy: values.busy,
     routing: values.routing,
+    unprompted: values.unprompted,
     toolsets,
     ...defined({
       agent: values.agent,

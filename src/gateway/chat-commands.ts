@@ -17,6 +17,7 @@ import {
   type Speaker,
   stopSession,
 } from '../service/gateway/chat-sessions.ts'
+import { acceptLink, offerLink } from '../service/gateway/identities.ts'
 import { listRuns } from '../service/runs/runs.ts'
 import type { AccountDeps } from './account-deps.ts'
 
@@ -43,6 +44,7 @@ const COMMANDS: Record<ChatCommandName, (rest: string, call: CommandCall) => Pro
   approve: (_, call) => answer('approve', call),
   deny: (_, call) => answer('deny', call),
   queue: changeBusyMode,
+  link,
   whoami: async (_, { speaker: { chat, sender } }) =>
     say(
       [`You: ${sender.name}, id ${sender.id}`, `This chat: ${chat.kind}, id ${chat.id}`, ...threadLine(chat)].join(
@@ -59,6 +61,12 @@ export async function runCommand({ name, rest }: ChatCommand, call: CommandCall)
     if (fault instanceof Problem) return say(fault.message)
     throw fault
   }
+}
+
+/** In a group other people would see the code. */
+async function link(rest: string, { speaker, deps: { scope, context } }: CommandCall): Promise<CommandResult> {
+  if (speaker.chat.kind !== 'private') return say(`Write ${scope.commandPrefix}link to me in a private chat.`)
+  return rest === '' ? offerLink(speaker, scope, context) : acceptLink({ speaker, code: rest }, scope, context)
 }
 
 const threadLine = ({ thread }: Speaker['chat']): string[] => (thread === undefined ? [] : [`This topic: id ${thread}`])

@@ -71,7 +71,8 @@ export function newFollowers(deps: AccountDeps & { outbound: OutboundPump }): Fo
   async function follow(delivery: Delivery): Promise<void> {
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
-    const shown = showProgress(delivery, either, deps)
+    // No person waits for a run that started by itself, and it may end with nothing to say.
+    const shown = delivery.isUnprompted ? undefined : showProgress(delivery, either, deps)
     try {
       await waitForRun(delivery.runId, context, signal)
     } catch (fault) {

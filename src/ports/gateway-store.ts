@@ -1,11 +1,12 @@
 import type { AccountLease, AccountState, GatewayAccount } from '../core/gateway/account.ts'
 import type { ApprovalToken } from '../core/gateway/approval-token.ts'
+import type { Identity, PersonId } from '../core/gateway/identity.ts'
 import type { InboundReason, InboundRow, InboundState } from '../core/gateway/inbound.ts'
 import type { RawUpdate } from '../core/gateway/incoming.ts'
 import type { NewOutbound, OutboundBody, OutboundRow, OutboundState, SendProgress } from '../core/gateway/outbound.ts'
 import type { Pairing } from '../core/gateway/pairing.ts'
 import type { PlatformName } from '../core/gateway/platforms.ts'
-import type { ChatSession, Delivery } from '../core/gateway/session.ts'
+import type { ChatAddress, ChatSession, Delivery } from '../core/gateway/session.ts'
 import type { ConversationId, OrganizationId, RunId, WorkerId } from '../core/id.ts'
 
 type AccountName = { organizationId: OrganizationId; account: string }
@@ -48,7 +49,8 @@ export type GatewayChange =
   | { type: 'save-session'; session: ChatSession }
   /** Nothing if there is a session with this key. */
   | { type: 'add-session'; session: ChatSession }
-  | { type: 'touch-session'; key: string; at: number }
+  /** The last message of the session came from here. */
+  | { type: 'touch-session'; key: string; address: ChatAddress; at: number }
   | { type: 'move-chat'; from: string; to: string }
   /** Nothing if the run has one: it may be further already. */
   | { type: 'add-delivery'; delivery: Delivery }
@@ -61,6 +63,9 @@ export type GatewayChange =
   | { type: 'told-unknown'; chatId: string }
   | { type: 'add-token'; token: ApprovalToken }
   | { type: 'save-pairing'; pairing: Pairing }
+  | { type: 'save-identity'; identity: Identity }
+  /** This account of a person joins the person who was shown the code, with all accounts of its own; the code ends. */
+  | { type: 'link-identity'; identity: Identity; code: string; former?: PersonId }
 
 export type InboundFilter = { account?: string; state?: InboundState; before?: number; limit: number }
 export type OutboundFilter = { account?: string; states?: OutboundState[]; before?: number; limit: number }
@@ -124,6 +129,13 @@ export type GatewayStore = {
     senderId: string,
     decide: (pairing: Pairing) => Pairing | 'delete',
   ): Promise<Pairing | undefined>
+  identity(name: AccountName, senderId: string): Promise<Identity | undefined>
+  identities(organizationId: OrganizationId): Promise<Identity[]>
+  /** All accounts of a person. */
+  identitiesOf(organizationId: OrganizationId, personId: PersonId): Promise<Identity[]>
+  /** Who was shown this code last. */
+  identityByCode(organizationId: OrganizationId, code: string): Promise<Identity | undefined>
+  removeIdentity(name: AccountName, senderId: string): Promise<boolean>
   token(organizationId: OrganizationId, token: string): Promise<ApprovalToken | undefined>
   tokensOf(organizationId: OrganizationId, runId: RunId): Promise<ApprovalToken[]>
   /** Records a decision unless there is one. Answers with the decision that counts. */

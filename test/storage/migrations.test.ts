@@ -19,6 +19,7 @@ import { COOLDOWN, CREDENTIAL_COLUMNS } from '../../src/storage/rows/credential-
 import {
   GATEWAY_ACCOUNT,
   GATEWAY_DELIVERY,
+  GATEWAY_IDENTITY,
   GATEWAY_INBOUND,
   GATEWAY_OUTBOUND,
   GATEWAY_PAIRING,
@@ -81,6 +82,7 @@ const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> 
   gateway_outbound: { mapped: GATEWAY_OUTBOUND.columns },
   gateway_sessions: { mapped: GATEWAY_SESSION.columns },
   gateway_deliveries: { mapped: GATEWAY_DELIVERY.columns },
+  gateway_identities: { mapped: GATEWAY_IDENTITY.columns },
   gateway_pairings: { mapped: GATEWAY_PAIRING.columns },
   gateway_tokens: { mapped: GATEWAY_TOKEN.columns },
 }

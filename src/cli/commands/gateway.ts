@@ -1,10 +1,12 @@
 import { defined } from '../../core/defined.ts'
+import type { Identity } from '../../core/gateway/identity.ts'
 import { INBOUND_REASONS, type InboundRow } from '../../core/gateway/inbound.ts'
 import type { OutboundRow } from '../../core/gateway/outbound.ts'
 import type { Pairing } from '../../core/gateway/pairing.ts'
 import type { ChatSession } from '../../core/gateway/session.ts'
 import { listAccounts, type ShownAccount } from '../../service/gateway/accounts.ts'
 import { listSessions } from '../../service/gateway/chat-sessions.ts'
+import { listIdentities } from '../../service/gateway/identities.ts'
 import { listPairings } from '../../service/gateway/pairings.ts'
 import { listInbound, listOutbound } from '../../service/gateway/updates.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
@@ -184,16 +186,49 @@ export const approve = (code: string, flags: JsonFlag, cli: CliContext): Promise
     printResult(cli, flags, { sentence, value })
   })
 
-export const revoke = (
-  account: string,
-  person: string,
-  { flags, cli }: { flags: JsonFlag; cli: CliContext },
-): Promise<void> =>
+export const revoke = (account: string, person: string, { flags, cli }: PersonFlags): Promise<void> =>
   withHome(cli, 'rows', async ({ api }) => {
     const path = `/v1/gateway/pairings/${encodeURIComponent(account)}/${encodeURIComponent(person)}`
     const value = await api.request<WirePairing>('DELETE', path)
     printResult(cli, flags, { sentence: `${safeText(value.name)} (${safeText(person)}) is a stranger again.`, value })
   })
+
+export const identities = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
+  withApp(cli, 'guest', async ({ context }) => {
+    const { out } = cli
+    const all = await listIdentities(context)
+    if (json) return printJson(out, all.map(identityJson))
+    if (all.length === 0)
+      return out.line('No accounts are linked. A person links two of them with /link in both chats.')
+    printTable(
+      all,
+      [
+        { title: 'PERSON', text: ({ personId }) => personId, shrinksTo: 13 },
+        { title: 'ACCOUNT', text: ({ account }) => safeText(account) },
+        { title: 'NAME', text: ({ senderId, name }) => `${safeText(name)} (${safeText(senderId)})`, shrinksTo: 12 },
+      ],
+      out,
+    )
+  })
+
+type PersonFlags = { flags: JsonFlag; cli: CliContext }
+
+export const unlink = (account: string, person: string, { flags, cli }: PersonFlags): Promise<void> =>
+  withHome(cli, 'rows', async ({ api }) => {
+    const path = `/v1/gateway/identities/${encodeURIComponent(account)}/${encodeURIComponent(person)}`
+    const value = await api.request<WirePairing>('DELETE', path)
+    const sentence = `${safeText(value.name)} (${safeText(person)}) of ${safeText(account)} is a person of its own again.`
+    printResult(cli, flags, { sentence, value })
+  })
+
+const identityJson = (one: Identity) => ({
+  account: one.account,
+  sender_id: one.senderId,
+  chat_id: one.chatId,
+  person_id: one.personId,
+  name: one.name,
+  linked_at: timeJson(one.linkedAt),
+})
 
 const accountJson = (one: ShownAccount) => ({
   name: one.name,

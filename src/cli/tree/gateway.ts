@@ -53,4 +53,16 @@ export function addGateway(program: HoldfastCommand, { cli }: CommandDeps): void
     .argument('<account>', 'Name of the account.')
     .argument('<person>', 'Id of the person at the platform.')
     .action(async (account, person, flags) => (await load()).revoke(account, person, { flags, cli }))
+  gateway
+    .command('identities')
+    .description('List the accounts of people that were linked with /link, those of one person together.')
+    .example('gateway identities')
+    .action(async (flags) => (await load()).identities(flags, cli))
+  gateway
+    .command('unlink')
+    .description('End a link: this account is a person of its own again.')
+    .example('gateway unlink telegram 1001')
+    .argument('<account>', 'Name of the account.')
+    .argument('<person>', 'Id of the person at the platform.')
+    .action(async (account, person, flags) => (await load()).unlink(account, person, { flags, cli }))
 }

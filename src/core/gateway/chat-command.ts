@@ -9,6 +9,7 @@ export const CHAT_COMMANDS = {
   approve: 'Approve the waiting call',
   deny: 'Deny the waiting call',
   queue: 'What a message does while I work: queue, steer or interrupt',
+  link: 'Link your other account: link here, then link CODE there',
   whoami: 'Your id and the id of this chat',
 } as const
 

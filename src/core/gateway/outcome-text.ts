@@ -6,10 +6,14 @@ export function outcomeText(
   run: Pick<Run, 'status' | 'stopReason' | 'error' | 'waiting'>,
   messages: readonly Message[],
 ): string {
-  const said = messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content).trim()] : []))
-  const notice = noticeOf(run)
-  return [...said, notice].filter((part) => part !== '').join('\n\n')
+  return paragraphs([saidIn(messages), noticeOf(run)])
 }
+
+/** Everything the agent said. */
+export const saidIn = (messages: readonly Message[]): string =>
+  paragraphs(messages.flatMap(({ body }) => (body.role === 'assistant' ? [textOf(body.content).trim()] : [])))
+
+const paragraphs = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n\n')
 
 function noticeOf({
   status,

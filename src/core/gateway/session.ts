@@ -4,10 +4,10 @@ import type { AgentId, ConversationId, OrganizationId, RunId } from '../id.ts'
 import type { Chat, Sender } from './incoming.ts'
 
 /**
- * Which messages share a conversation: all of a chat (or of its thread), those of one person in a chat, or those of all
- * chats of the account.
+ * Which messages share a conversation: all of a chat (or of its thread), those of one person in a chat, those of one
+ * person in the private chats of all linked accounts, or those of all chats of the account.
  */
-export const ROUTINGS = ['per-chat', 'per-user', 'shared'] as const
+export const ROUTINGS = ['per-chat', 'per-user', 'per-person', 'shared'] as const
 export type Routing = (typeof ROUTINGS)[number]
 
 /** What maps a chat, a thread or a person in it to a conversation. */
@@ -17,11 +17,13 @@ export type ChatSession = {
   key: string
   chatId: string
   thread?: string
+  isPrivate: boolean
   title?: string
   agentId: AgentId
   conversationId: ConversationId
   /** Chosen in the chat with /queue. */
   busy?: AdmissionPolicy
+  /** When its conversation began. */
   createdAt: number
   lastAt: number
 }
@@ -48,6 +50,8 @@ export type Delivery = {
   conversationId: ConversationId
   state: DeliveryState
   after?: RunId
+  /** No message of the chat started the run: a schedule did, the API, or a process that ended. */
+  isUnprompted: boolean
   createdAt: number
 }
 

@@ -20,6 +20,7 @@ export type ChatSettings = {
   busy?: BusyMode
   routing?: Routing
   tools?: string
+  unprompted?: boolean
 }
 
 /** One account of the gateway as configured. Secrets are in it: never log it. */
@@ -34,6 +35,8 @@ export type AccountSettings = {
   approvers: string[]
   busy: BusyMode
   routing: Routing
+  /** Whether chats receive the outcome of runs that they did not start; absent: they do. */
+  unprompted?: boolean
   /** The name of a toolset. */
   tools?: string
   /** Names of the tools that runs of this account may use; from `tools`. */

@@ -17,6 +17,8 @@ type GatewayRecord = {
   deliveries: readonly Delivery[]
   /** Runs of these rows that exist. */
   runs: ReadonlySet<RunId>
+  /** When the owed runs ended. */
+  overSince: ReadonlyMap<RunId, number>
   now: number
 }
 
@@ -73,7 +75,20 @@ const answersAreSaid: Invariant<GatewayRecord> = {
   },
 }
 
-const GATEWAY_INVARIANTS = [updatesEnd, outboxMoves, answersAreSaid]
+const owedIsSaid: Invariant<GatewayRecord> = {
+  id: 'I43',
+  name: 'what is owed is said',
+  sentence: 'A run that is over does not stay owed to its chat, also if no chat started it.',
+  promise: 'nothing is stuck',
+  check: ({ deliveries, isOwned, overSince, now }) =>
+    deliveries.flatMap(({ runId, state }) => {
+      const since = overSince.get(runId)
+      const isStuck = isOwned && state !== 'waiting' && since !== undefined && now - since > STUCK_MS
+      return isStuck ? `${runId} has been over for ${minutes(now - since)} min, and its chat was not told` : []
+    }),
+}
+
+const GATEWAY_INVARIANTS = [updatesEnd, outboxMoves, answersAreSaid, owedIsSaid]
 
 export const checkGateway = (record: GatewayRecord): Violation[] =>
   GATEWAY_INVARIANTS.flatMap(({ id, sentence, promise, check }) =>

@@ -3,17 +3,20 @@ import { defined } from '../../core/defined.ts'
 import { OUTBOUND_STATES } from '../../core/gateway/outbound.ts'
 import { listAccounts } from '../../service/gateway/accounts.ts'
 import { listSessions } from '../../service/gateway/chat-sessions.ts'
+import { listIdentities, unlinkIdentity } from '../../service/gateway/identities.ts'
 import { approvePairing, listPairings, revokePairing } from '../../service/gateway/pairings.ts'
 import { listInbound, listOutbound } from '../../service/gateway/updates.ts'
 import { limit } from '../field.ts'
 import { operation } from '../operation.ts'
 import {
   accountSchema,
+  identitySchema,
   inboundSchema,
   outboundSchema,
   pairingSchema,
   sessionSchema,
   wireAccount,
+  wireIdentity,
   wireInbound,
   wireOutbound,
   wirePairing,
@@ -112,4 +115,36 @@ const revoke = operation({
     wirePairing(await revokePairing({ account: name, senderId }, context)),
 })
 
-export const gatewayOperations = [showAccounts, showSessions, showInbound, showOutbound, showPairings, approve, revoke]
+const showIdentities = operation({
+  route: 'GET /v1/gateway/identities',
+  scope: 'operator',
+  summary: 'Lists accounts of people on chat platforms; those with the same `person_id` belong to one person',
+  answer: z.array(identitySchema),
+  handle: async (_, context) => (await listIdentities(context)).map(wireIdentity),
+})
+
+const unlink = operation({
+  route: 'DELETE /v1/gateway/identities/:account/:sender_id',
+  scope: 'operator',
+  summary: 'Ends a link: this account is a person of its own again',
+  audit: 'by-verb',
+  params: {
+    account: z.string().describe('Name of the account.'),
+    sender_id: z.string().describe('Id of the person at the platform.'),
+  },
+  answer: identitySchema,
+  handle: async ({ params: { account: name, sender_id: senderId } }, context) =>
+    wireIdentity(await unlinkIdentity({ account: name, senderId }, context)),
+})
+
+export const gatewayOperations = [
+  showAccounts,
+  showSessions,
+  showInbound,
+  showOutbound,
+  showPairings,
+  approve,
+  revoke,
+  showIdentities,
+  unlink,
+]

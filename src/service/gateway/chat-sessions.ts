@@ -2,8 +2,9 @@ import type { Agent } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
 import { chatSettingsOf } from '../../core/gateway/access.ts'
 import type { Chat, Sender } from '../../core/gateway/incoming.ts'
-import { type ChatSession, sessionKeyOf } from '../../core/gateway/session.ts'
+import { type ChatSession, type Routing, sessionKeyOf } from '../../core/gateway/session.ts'
 import type { AccountSettings, BusyMode } from '../../core/gateway/settings.ts'
+import type { ConversationId } from '../../core/id.ts'
 import { isSettled } from '../../core/run.ts'
 import type { GatewayChange } from '../../ports/gateway-store.ts'
 import { findAgent } from '../agents/agents.ts'
@@ -13,6 +14,7 @@ import { cancelRun, listRuns } from '../runs/runs.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { agentOfChat } from './chat-agent.ts'
 import type { GatewayScope } from './gateway-scope.ts'
+import { accountsOfSpeaker } from './identities.ts'
 
 /** Who says something, and where. */
 export type Speaker = { chat: Chat; sender: Sender }
@@ -22,10 +24,10 @@ export const listSessions = (
   { deps, organizationId }: ServiceContext,
 ): Promise<ChatSession[]> => deps.store.gateway.sessions(organizationId, filter.account, filter.limit)
 
-const keyFor = ({ settings }: GatewayScope, speaker: Speaker): string => {
-  const routing = chatSettingsOf(settings, speaker.chat)?.routing ?? settings.routing
-  return sessionKeyOf(routing, speaker)
-}
+const routingOf = ({ settings }: GatewayScope, { chat }: Speaker): Routing =>
+  chatSettingsOf(settings, chat)?.routing ?? settings.routing
+
+const keyFor = (scope: GatewayScope, speaker: Speaker): string => sessionKeyOf(routingOf(scope, speaker), speaker)
 
 export const findSession = (
   speaker: Speaker,
@@ -54,29 +56,65 @@ export async function openSession(
   const kept = known && !isNamed ? await findAgent(known.agentId, context) : undefined
   const agent = kept ?? (await agentOfChat(speaker.chat, settings, context))
   if (!agent) return undefined
+  const elsewhere = await newestOfPerson(speaker, scope, context)
+  const isSameAgent = elsewhere?.agentId === agent.id
+  if (elsewhere && isSameAgent && elsewhere.conversationId !== known?.conversationId && isNewer(elsewhere, known)) {
+    const { conversationId, createdAt } = elsewhere
+    const joined = { ...sessionIn(conversationId, speaker, { agent, scope, before: known }, context), createdAt }
+    return { session: joined, agent, isNew: true }
+  }
   if (known?.agentId === agent.id) return { session: known, agent, isNew: false }
   return { session: await newSession(speaker, { agent, scope, before: known }, context), agent, isNew: true }
+}
+
+const isNewer = (one: ChatSession, other: ChatSession | undefined): boolean =>
+  other === undefined || one.createdAt > other.createdAt
+
+/**
+ * The newest session of this person in a private chat of another linked account, if their chats share a conversation:
+ * the conversation that began last is the one of all.
+ */
+async function newestOfPerson(
+  speaker: Speaker,
+  scope: GatewayScope,
+  context: ServiceContext,
+): Promise<ChatSession | undefined> {
+  if (speaker.chat.kind !== 'private' || routingOf(scope, speaker) !== 'per-person') return undefined
+  const { gateway } = context.deps.store
+  let newest: ChatSession | undefined
+  for (const { organizationId, account, senderId, chatId } of await accountsOfSpeaker(speaker, scope, context)) {
+    if (account === scope.lease.account && senderId === speaker.sender.id) continue
+    const session = await gateway.session({ organizationId, account }, chatId)
+    if (session && isNewer(session, newest)) newest = session
+  }
+  return newest
 }
 
 type SessionParts = { agent: Agent; scope: GatewayScope; before: ChatSession | undefined }
 
 /** A conversation that no session names is empty, so a crash before the commit leaves nothing that matters. */
-async function newSession(
+async function newSession(speaker: Speaker, parts: SessionParts, context: ServiceContext): Promise<ChatSession> {
+  const { id } = await createConversation(parts.agent, context)
+  return sessionIn(id, speaker, parts, context)
+}
+
+function sessionIn(
+  conversationId: ConversationId,
   speaker: Speaker,
   { agent, scope, before }: SessionParts,
-  context: ServiceContext,
-): Promise<ChatSession> {
+  { deps }: ServiceContext,
+): ChatSession {
   const { chat } = speaker
   const { organizationId, account } = scope.lease
-  const now = context.deps.clock.now()
-  const { id } = await createConversation(agent, context)
+  const now = deps.clock.now()
   return {
     organizationId,
     account,
     key: keyFor(scope, speaker),
     chatId: chat.id,
+    isPrivate: chat.kind === 'private',
     agentId: agent.id,
-    conversationId: id,
+    conversationId,
     createdAt: now,
     lastAt: now,
     ...defined({ thread: chat.thread, title: chat.title, busy: before?.busy }),

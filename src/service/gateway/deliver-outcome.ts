@@ -1,15 +1,16 @@
 import { undecidedCalls } from '../../core/approval.ts'
 import { defined } from '../../core/defined.ts'
+import { chatSettingsOf } from '../../core/gateway/access.ts'
 import { closedPrompt, promptBody } from '../../core/gateway/approval-prompt.ts'
 import { type ApprovalToken, newToken } from '../../core/gateway/approval-token.ts'
 import type { NewOutbound, OutboundBody } from '../../core/gateway/outbound.ts'
-import { NO_ANSWER, outcomeText } from '../../core/gateway/outcome-text.ts'
+import { NO_ANSWER, outcomeText, saidIn } from '../../core/gateway/outcome-text.ts'
 import type { ChatAddress, Delivery } from '../../core/gateway/session.ts'
 import { splitText } from '../../core/gateway/split-text.ts'
 import type { RunId } from '../../core/id.ts'
 import { isOver, isSettled, type Run } from '../../core/run.ts'
 import type { ToolCall } from '../../core/tool-call.ts'
-import { foldTurn } from '../../core/turn.ts'
+import { foldTurn, type Turn } from '../../core/turn.ts'
 import type { GatewayChange } from '../../ports/gateway-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { commitChanges, type GatewayScope } from './gateway-scope.ts'
@@ -41,14 +42,15 @@ export async function deliverOutcome(
   const delivery = await deps.store.gateway.delivery(organizationId, runId)
   if (!delivery || delivery.state === 'ended') return 'ended'
   const { scope } = options
+  if (delivery.isUnprompted && !hearsOthers(scope, delivery)) return end(delivery, scope, context)
   const run = await deps.store.runs.get(organizationId, delivery.runId)
   if (!run) return endMissing(delivery, options, context)
   if (delivery.state === 'waiting') return closeApproval(delivery, run, { scope }, context)
   if (!isOver(run)) return 'running'
   const turn = foldTurn((await deps.store.events.read(run.id, 0)).map(({ event }) => event))
   // Answered in the meantime: the question is not asked any more, and what follows is said by the continuing run.
-  if (run.waiting) return askForApproval(delivery, { run, calls: undecidedCalls(turn) }, options, context)
-  const texts = await answerTexts(run, options, context)
+  if (run.waiting) return askForApproval(delivery, { run, calls: askedCalls(turn) }, options, context)
+  const texts = await answerTexts({ run, turn, isUnprompted: delivery.isUnprompted }, options, context)
   const next = turn.continuedBy ? [openDelivery(delivery, turn.continuedBy, context)] : []
   const messages = await messagesFor(delivery, texts, options, context)
   await commitChanges(
@@ -70,13 +72,43 @@ async function endMissing(
   if (joined && !isOver(joined)) return 'running'
   // Read again: the run it reserved begins in the commit that ends the one it joined.
   if (joined && (await store.runs.get(context.organizationId, delivery.runId))) return 'running'
+  return end(delivery, scope, context)
+}
+
+/** Nothing is said. */
+async function end(delivery: Delivery, scope: GatewayScope, context: ServiceContext): Promise<'ended'> {
   await commitChanges([{ type: 'save-delivery', delivery: { ...delivery, state: 'ended' } }], scope, context)
   return 'ended'
 }
 
-async function answerTexts(run: Run, { maxText }: DeliverOptions, { deps }: ServiceContext): Promise<OutboundBody[]> {
-  const text = outcomeText(run, await deps.store.messages.ofRun(run.id))
+/** Whether the chat receives the outcome of runs that it did not start. */
+function hearsOthers({ settings }: GatewayScope, { chatId, isPrivate }: Delivery): boolean {
+  const chat = chatSettingsOf(settings, { id: chatId, kind: isPrivate ? 'private' : 'group' })
+  return chat?.unprompted ?? settings.unprompted ?? true
+}
+
+type Outcome = { run: Run; turn: Turn; isUnprompted: boolean }
+
+/** A person who asked gets an answer in any case. A run that started by itself may have nothing to say. */
+async function answerTexts(
+  { run, turn, isUnprompted }: Outcome,
+  { maxText }: DeliverOptions,
+  { deps }: ServiceContext,
+): Promise<OutboundBody[]> {
+  const messages = await deps.store.messages.ofRun(run.id)
+  if (isUnprompted && isSilent(run, { turn, said: saidIn(messages) })) return []
+  const text = outcomeText(run, messages)
   return splitText(text === '' ? NO_ANSWER : text, maxText).map((part) => ({ text: part }))
+}
+
+/** Compacting or ending a session is no news, and neither is a run that was cancelled before it said anything. */
+const isSilent = ({ status }: Run, { turn, said }: { turn: Turn; said: string }): boolean =>
+  turn.settings.task !== undefined || (said === '' && (status === 'completed' || status === 'cancelled'))
+
+/** The results of a client's own tools come from the client, and never from a chat. */
+function askedCalls(turn: Turn): ToolCall[] {
+  const ofClient = new Set((turn.settings.clientTools ?? []).map(({ name }) => name))
+  return undecidedCalls(turn).filter(({ tool }) => !ofClient.has(tool))
 }
 
 async function askForApproval(

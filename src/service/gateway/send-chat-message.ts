@@ -52,7 +52,11 @@ export async function sendChatMessage(
     case 'sent': {
       const changes = changesOf(message, { sent: sent.result, conversationId, scope }, context)
       const now = context.deps.clock.now()
-      await commitChanges([...changes, { type: 'touch-session', key: session.key, at: now }], scope, context)
+      await commitChanges(
+        [...changes, { type: 'touch-session', key: session.key, address: addressOf(message.speaker.chat), at: now }],
+        scope,
+        context,
+      )
       return { type: 'taken', runId: sent.result.runId }
     }
   }
@@ -149,6 +153,7 @@ function changesOf(
     ...defined({ replyTo: speaker.chat.kind === 'private' ? undefined : messageId }),
     conversationId,
     state: 'open',
+    isUnprompted: false,
     createdAt: at,
   }
   const [first, ...parts] = rows.map(({ number }) => number)

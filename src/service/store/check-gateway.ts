@@ -2,6 +2,7 @@ import type { GatewayAccount } from '../../core/gateway/account.ts'
 import type { RunId } from '../../core/id.ts'
 import { checkGateway } from '../../core/invariants/gateway.ts'
 import type { Violation } from '../../core/invariants/record.ts'
+import { isSettled } from '../../core/run.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /** The newest rows of each account: what is stuck is not older than that for long. */
@@ -32,7 +33,12 @@ async function checkAccount(account: GatewayAccount, { context, workers }: Check
   const runs = new Set<RunId>()
   for (const { runId } of inbound)
     if (runId && !runs.has(runId) && (await store.runs.get(organizationId, runId))) runs.add(runId)
+  const overSince = new Map<RunId, number>()
+  for (const { runId } of deliveries) {
+    const run = await store.runs.get(organizationId, runId)
+    if (run?.completedAt !== undefined && isSettled(run)) overSince.set(runId, run.completedAt)
+  }
   const isOwned = account.owner !== undefined && workers.has(account.owner)
   const isWhole = outbound.length < ROWS && deliveries.length < ROWS
-  return checkGateway({ account, isOwned, isWhole, inbound, outbound, deliveries, runs, now: clock.now() })
+  return checkGateway({ account, isOwned, isWhole, inbound, outbound, deliveries, runs, overSince, now: clock.now() })
 }

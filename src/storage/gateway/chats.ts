@@ -137,10 +137,12 @@ const putSession = statement<NewRow<'gateway_sessions'>>()((db, p) =>
       conflict.columns(['organization_id', 'account', 'session_key']).doUpdateSet({
         chat_id: p('chat_id'),
         thread: p('thread'),
+        is_private: p('is_private'),
         title: p('title'),
         agent_id: p('agent_id'),
         conversation_id: p('conversation_id'),
         busy: p('busy'),
+        created_at: p('created_at'),
         last_at: p('last_at'),
       }),
     ),
@@ -153,10 +155,12 @@ export const insertSession = statement<NewRow<'gateway_sessions'>>()((db, p) =>
     .onConflict((conflict) => conflict.columns(['organization_id', 'account', 'session_key']).doNothing()),
 )
 
-export const touchSession = statement<Key & { key: string; at: number }>()((db, p) =>
+type Touch = Key & { key: string; chat: string; thread: string | null; private: number; at: number }
+
+export const touchSession = statement<Touch>()((db, p) =>
   db
     .updateTable('gateway_sessions')
-    .set({ last_at: p('at') })
+    .set({ chat_id: p('chat'), thread: p('thread'), is_private: p('private'), last_at: p('at') })
     .where('organization_id', '=', p('organization'))
     .where('account', '=', p('account'))
     .where('session_key', '=', p('key')),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { defined } from '../../core/defined.ts'
 import type { AccountLease } from '../../core/gateway/account.ts'
+import type { ChatAddress } from '../../core/gateway/session.ts'
 import type { OrganizationId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { GatewayChange, GatewayCounts, GatewayStore } from '../../ports/gateway-store.ts'
@@ -22,6 +23,7 @@ import {
   saveSession,
   touchSession,
 } from './chats.ts'
+import { identityStore, linkIdentity, saveIdentity } from './identities.ts'
 import { dropLane, endInbound, inboundStore, joinInbound, noteInbound, pinLane, pruneInbound } from './inbound.ts'
 import { addOutbound, moveOutbound, outboundStore, pruneOutbound, reviseOutbound, tellUnknown } from './outbound.ts'
 
@@ -32,6 +34,7 @@ export function gatewayStore(database: Database, clock: Clock): GatewayStore {
     ...inboundStore(database),
     ...outboundStore(database),
     ...chatStore(database),
+    ...identityStore(database),
 
     commit: (lease, changes) =>
       write({
@@ -104,7 +107,7 @@ async function carryOut(db: Executor, change: GatewayChange, { organizationId, a
       await db.run(insertSession, GATEWAY_SESSION.rowOf(change.session))
       return
     case 'touch-session':
-      await db.run(touchSession, { ...key, key: change.key, at: change.at })
+      await db.run(touchSession, { ...key, key: change.key, at: change.at, ...addressValues(change.address) })
       return
     case 'move-chat': {
       const { from, to } = change
@@ -128,8 +131,18 @@ async function carryOut(db: Executor, change: GatewayChange, { organizationId, a
       return
     case 'save-pairing':
       return savePairing(db, change.pairing)
+    case 'save-identity':
+      return saveIdentity(db, change.identity)
+    case 'link-identity':
+      return linkIdentity(db, change)
   }
 }
+
+const addressValues = ({ chatId, thread, isPrivate }: ChatAddress) => ({
+  chat: chatId,
+  thread: thread ?? null,
+  private: isPrivate ? 1 : 0,
+})
 
 async function countAll(db: Executor, organization: OrganizationId): Promise<GatewayCounts[]> {
   const rows = await db.all(countsOf, { organization })

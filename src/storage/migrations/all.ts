@@ -15,6 +15,7 @@ import { gatewayChanges } from './014-gateway-changes.ts'
 import { erasure } from './015-erasure.ts'
 import { schedules } from './016-schedules.ts'
 import { blockVersions } from './017-block-versions.ts'
+import { gatewayPeople } from './018-gateway-people.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -45,6 +46,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     erasure,
     schedules,
     blockVersions,
+    gatewayPeople,
   ],
   chunks: [firstOfChunks],
 }

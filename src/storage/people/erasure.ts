@@ -167,6 +167,7 @@ export const OWNED_TABLES = [
   'gateway_deliveries',
   'gateway_pairings',
   'gateway_tokens',
+  'gateway_identities',
   'webhook_secrets',
   'imports',
   'agent_tags',

@@ -1,5 +1,6 @@
 import type { GatewayAccount } from '../../core/gateway/account.ts'
 import type { ApprovalToken } from '../../core/gateway/approval-token.ts'
+import type { Identity } from '../../core/gateway/identity.ts'
 import type { InboundRow } from '../../core/gateway/inbound.ts'
 import type { OutboundRow } from '../../core/gateway/outbound.ts'
 import type { Pairing } from '../../core/gateway/pairing.ts'
@@ -73,6 +74,7 @@ export const GATEWAY_SESSION = rowMapper<ChatSession>()({
   key: 'session_key',
   chatId: 'chat_id',
   thread: 'thread',
+  isPrivate: { flag: 'is_private' },
   title: 'title',
   agentId: 'agent_id',
   conversationId: 'conversation_id',
@@ -92,6 +94,7 @@ export const GATEWAY_DELIVERY = rowMapper<Delivery>()({
   conversationId: 'conversation_id',
   state: 'state',
   after: 'after_run',
+  isUnprompted: { flag: 'is_unprompted' },
   createdAt: 'created_at',
 })
 
@@ -105,6 +108,18 @@ export const GATEWAY_PAIRING = rowMapper<Pairing>()({
   createdAt: 'created_at',
   expiresAt: 'expires_at',
   approvedBy: 'approved_by',
+})
+
+export const GATEWAY_IDENTITY = rowMapper<Identity>()({
+  organizationId: 'organization_id',
+  account: 'account',
+  senderId: 'sender_id',
+  chatId: 'chat_id',
+  personId: 'person_id',
+  name: 'name',
+  linkedAt: 'linked_at',
+  code: 'code',
+  codeExpiresAt: 'code_expires_at',
 })
 
 export const GATEWAY_TOKEN = rowMapper<ApprovalToken>()({
@@ -130,5 +145,6 @@ export type GatewayTables<Number> = {
   gateway_sessions: RowOf<typeof GATEWAY_SESSION>
   gateway_deliveries: RowOf<typeof GATEWAY_DELIVERY>
   gateway_pairings: RowOf<typeof GATEWAY_PAIRING>
+  gateway_identities: RowOf<typeof GATEWAY_IDENTITY>
   gateway_tokens: RowOf<typeof GATEWAY_TOKEN>
 }

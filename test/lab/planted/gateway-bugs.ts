@@ -61,6 +61,23 @@ export const GATEWAY_BUGS: PlantedBug[] = [
     breaks: 'nothing happens twice: one process receives for an account',
   },
   {
+    name: 'the outcome of a run that no chat started is over before it is said',
+    lab: 'gateway',
+    file: 'service/gateway/deliver-outcome.ts',
+    find: '  const messages = await messagesFor(delivery, texts, options, context)\n',
+    replace:
+      '  const messages = await messagesFor(delivery, texts, options, context)\n  if (delivery.isUnprompted) await end(delivery, scope, context)\n',
+    breaks: 'nothing is lost: the messages and the end of a delivery are one commit',
+  },
+  {
+    name: 'the chat hears only of runs that it started',
+    lab: 'gateway',
+    file: 'storage/migrations/018-gateway-people.ts',
+    find: 'order by last_at desc limit 1',
+    replace: 'order by last_at desc limit 0',
+    breaks: 'nothing is hidden: the outcome of a run reaches the chat of its conversation',
+  },
+  {
     name: 'a handled message is handed over again under another key',
     lab: 'gateway',
     file: 'gateway/message-inputs.ts',

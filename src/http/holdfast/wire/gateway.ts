@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ACCOUNT_STATES } from '../../../core/gateway/account.ts'
+import type { Identity } from '../../../core/gateway/identity.ts'
 import { INBOUND_REASONS, type InboundReason, type InboundRow } from '../../../core/gateway/inbound.ts'
 import { INBOUND_KINDS } from '../../../core/gateway/incoming.ts'
 import { OUTBOUND_STATES, type OutboundRow } from '../../../core/gateway/outbound.ts'
@@ -191,4 +192,26 @@ export const wirePairing = (one: Pairing): z.output<typeof pairingSchema> => ({
   created_at: at(one.createdAt),
   expires_at: at(one.expiresAt),
   approved_by: one.approvedBy ?? null,
+})
+
+export const identitySchema = z.lazy(() =>
+  z
+    .object({
+      account,
+      sender_id: text('Id of the person at the platform.'),
+      chat_id: text('Id of their private chat with the bot.'),
+      person_id: text('The person. Accounts of one person have the same.'),
+      name: text('How the person calls themselves there.'),
+      linked_at: time('When the account was linked, or a code for it was first shown.'),
+    })
+    .meta({ id: 'GatewayIdentity', description: 'An account of a person on a chat platform.' }),
+)
+
+export const wireIdentity = (one: Identity): z.output<typeof identitySchema> => ({
+  account: one.account,
+  sender_id: one.senderId,
+  chat_id: one.chatId,
+  person_id: one.personId,
+  name: one.name,
+  linked_at: at(one.linkedAt),
 })

@@ -75,7 +75,7 @@ export const SERVER_STORY: readonly RecordedRequest[] = [
     '/v1/providers',
   ].flatMap((path) => [get(path), post(path, {}), patch(path, {}), remove(path), get(path, { key: 'reader' })]),
 
-  ...['accounts', 'sessions', 'inbound', 'outbound', 'pairings'].flatMap((noun) => [
+  ...['accounts', 'sessions', 'inbound', 'outbound', 'pairings', 'identities'].flatMap((noun) => [
     get(`/v1/gateway/${noun}`),
     get(`/v1/gateway/${noun}?limit=5`),
     get(`/v1/gateway/${noun}`, { key: 'reader' }),
@@ -83,6 +83,7 @@ export const SERVER_STORY: readonly RecordedRequest[] = [
   get('/v1/gateway/outbound?state=lost'),
   post('/v1/gateway/pairings/approve', { code: 'NOSUCHCD' }),
   remove('/v1/gateway/pairings/telegram/1001'),
+  remove('/v1/gateway/identities/telegram/1001'),
 
   ...['/v1/agents', '/v1/passages/search'].flatMap((path) => [
     rawPost(path, '{"name":', 'application/json'),

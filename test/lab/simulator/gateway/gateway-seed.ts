@@ -1,6 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { AccountSettings } from '../../../../src/core/gateway/settings.ts'
 import { DEFAULT_ORGANIZATION } from '../../../../src/core/id.ts'
+import { findAgent } from '../../../../src/service/agents/agents.ts'
+import { listSessions } from '../../../../src/service/gateway/chat-sessions.ts'
+import { sendMessage } from '../../../../src/service/messages/send-message.ts'
 import { checkAllGateway } from '../../../../src/service/store/check-gateway.ts'
 import type { SimulatedMessage, SimulatedUser } from '../../../../src/simulator/telegram/world.ts'
 import { type Kernel, newKernel } from '../kernel.ts'
@@ -33,7 +36,7 @@ const SETTINGS: AccountSettings = {
   toolsets: {},
 }
 
-type Expectation = { text: string; answer: string; kind: 'echo' | 'post'; user: SimulatedUser }
+type Expectation = { text: string; answer: string; kind: 'echo' | 'post' | 'unprompted'; user: SimulatedUser }
 
 /** One day of two servers with one account: faults of the platform, the store and the processes, then a calm end. */
 export async function runGatewaySeed(seed: number): Promise<GatewaySeedReport> {
@@ -75,6 +78,7 @@ export async function runGatewaySeed(seed: number): Promise<GatewaySeedReport> {
   for (let user = 0; user < 3; user++)
     void talk({ id: 3_000 + user, first_name: `U${user}` }, { kernel, telegram, expected })
   void press(kernel, telegram)
+  void sendUnprompted({ kernel, expected, alive: () => processes.filter((each) => each.isAlive) })
   void trouble()
 
   async function trouble(): Promise<void> {
@@ -161,6 +165,29 @@ async function talk(user: SimulatedUser, { kernel, telegram, expected }: Talk): 
   }
 }
 
+type Unprompted = { kernel: Kernel; expected: Expectation[]; alive(): GatewayProcess[] }
+
+/** Now and then the API sends a message into the conversation of a chat, which hears the answer. */
+async function sendUnprompted({ kernel, expected, alive }: Unprompted): Promise<void> {
+  for (let count = 0; kernel.now() < DURATION_MS - 5_000; count++) {
+    await kernel.delay(kernel.between(1_000, 8_000))
+    if (alive().length === 0) continue
+    const { context } = kernel.pick(alive())
+    const send = async () => {
+      const [session] = await listSessions({ limit: 1 }, context)
+      const agent = session && (await findAgent(session.agentId, context))
+      if (!session || !agent) return
+      const text = `api-${count}`
+      const content = [{ type: 'text' as const, text }]
+      await sendMessage({ agent, conversationId: session.conversationId, content, otid: text }, context)
+      const user = { id: Number(session.chatId), first_name: 'Ada' }
+      expected.push({ text, answer: `You said: ${text}`, kind: 'unprompted', user })
+    }
+    // Refused, or its process died: then the API did not accept it.
+    void send().catch(() => undefined)
+  }
+}
+
 /** People press every button, sometimes twice, and sometimes the other one a little later. */
 async function press(kernel: Kernel, { world }: SimulatedTelegram): Promise<void> {
   const pressed = new Map<number, number>()
@@ -194,7 +221,7 @@ function checkAnswers(expected: readonly Expectation[], { telegram, posted }: Ou
   return expected.flatMap(({ text, answer, kind }) => {
     const count = countOf(answer, messages)
     const faults = count === 1 ? [] : [`"${text}" was answered ${count} times`]
-    if (kind === 'echo') return faults
+    if (kind !== 'post') return faults
     const to = text.slice('post '.length)
     const times = posted.get(to) ?? 0
     const doneCount = countOf(`Done: ${text}`, messages)
