@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
@@ -38,6 +38,14 @@ export async function syncFolder(folder: string): Promise<void> {
 export function replaceFileSync(path: string, text: string): void {
   renameSync(writeTemporaryFile(path, text), path)
   syncFolderSync(dirname(path))
+}
+
+/** Readers see the old text or the new one, also after a crash of this process. After a power loss it may be gone. */
+export function replaceVolatileFileSync(path: string, text: string): void {
+  const temporary = join(dirname(path), temporaryName(path, `${process.pid}`))
+  rmSync(temporary, { force: true })
+  writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
+  renameSync(temporary, path)
 }
 
 /** Creates the file atomically; false if it exists. Of two concurrent processes one succeeds. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { defined } from '../core/defined.ts'
-import { DEFAULT_ORGANIZATION } from '../core/id.ts'
+import { DEFAULT_ORGANIZATION, type OrganizationId } from '../core/id.ts'
 import type { Limits } from '../core/limits.ts'
 import { type Caller, isOperator, keyState, type StoredKey, scopeCovers } from '../core/people.ts'
 import { keyLookup } from '../service/people/keys.ts'
@@ -11,18 +11,21 @@ import { bearerToken, newKeyMatcher } from './api-key.ts'
 import { registerAuditTrail } from './audit-trail.ts'
 import { type ConsoleSessions, isLink } from './console-session.ts'
 import { type ActiveKey, type KeyLookupResult, type KeyRing, newKeyRing } from './key-ring.ts'
+import { newLoopShare } from './loop-share.ts'
 import type { Access } from './operation.ts'
 import { isAllowedOrigin } from './origin-check.ts'
 import { newBucket, newBuckets } from './rate-limit.ts'
+import { newRefusalPace } from './refusal-pace.ts'
 import { operationOf } from './register.ts'
 import { newTraffic, type OrganizationTraffic, type Traffic } from './tenant-traffic.ts'
 
 export type Admission = {
   /** The service context with the caller of this request. */
   contextOf(request: FastifyRequest): ServiceContext
-  ring: Pick<KeyRing, 'recheck' | 'openOf' | 'close'>
+  ring: Pick<KeyRing, 'recheck' | 'openOf'>
   traffic: Pick<Traffic, 'openOf'>
   perform: ReturnType<typeof registerAuditTrail>['perform']
+  close(): void
 }
 
 type AdmissionOptions = {
@@ -36,7 +39,7 @@ type AdmissionOptions = {
 type AdmissionDecision =
   | { type: 'enter'; caller?: Caller; key?: ActiveKey }
   | { type: 'refuse'; status: 401 | 403; detail: string; who: Partial<Caller> }
-  | { type: 'too-many'; waitMs: number; detail: string }
+  | { type: 'too-many'; waitMs: number; detail: string; whose: string }
 
 const MAX_ADDRESSES = 10_000
 
@@ -55,6 +58,9 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
   const traffic = newTraffic((id) => effectiveLimits(id, context))
   const ring = newKeyRing({ keys: keyLookup(context), limits, traffic, end: endRevoked, report: context.deps.report })
 
+  const loop = newLoopShare()
+  const refusals = newRefusalPace()
+
   server.decorateRequest('caller', undefined)
   server.addHook('onRequest', (request, reply, done) => {
     const decision = decide(request)
@@ -66,18 +72,44 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
         case 'enter':
           request.caller = decision.caller
           if (decision.key) trackOpen(decision.key, { request, reply })
-          done()
+          startInTurn(decision.caller, reply, done)
           return
         case 'refuse':
           trail.refused(request, decision.who, decision.status)
           void reply.code(decision.status).send({ detail: decision.detail })
           return
         case 'too-many':
-          reply.header('retry-after', String(Math.ceil(decision.waitMs / 1000)))
-          void reply.code(429).send({ detail: decision.detail })
+          refuseInTurn(decision, reply)
       }
     }
   })
+
+  function startInTurn(caller: Caller | undefined, reply: FastifyReply, start: () => void): void {
+    if (!caller) {
+      start()
+      return
+    }
+    const leave = loop.enter(caller.organizationId, () => {
+      // A key that was revoked meanwhile has its answer.
+      if (!reply.sent) start()
+    })
+    reply.raw.once('close', leave)
+  }
+
+  function refuseInTurn(
+    { waitMs, detail, whose }: AdmissionDecision & { type: 'too-many' },
+    reply: FastifyReply,
+  ): void {
+    const takeBack = refusals.refuse(whose, {
+      send: () =>
+        void reply
+          .code(429)
+          .header('retry-after', String(Math.ceil(waitMs / 1000)))
+          .send({ detail }),
+      end: () => void reply.raw.destroy(),
+    })
+    reply.raw.once('close', takeBack)
+  }
 
   /** Returns a promise only if the key has to be looked up, which is rare. */
   function decide(request: FastifyRequest): AdmissionDecision | Promise<AdmissionDecision> {
@@ -124,27 +156,30 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
     if (waitMs > 0)
       return {
         type: 'too-many',
+        whose: stored.organizationId,
         waitMs,
         detail: `Rate limit exceeded: ${limits.requestsPerSecond} requests per second per key (limits.requests_per_second).`,
       }
     if (limits.openRequestsPerKey > 0 && open.size >= limits.openRequestsPerKey)
       return {
         type: 'too-many',
+        whose: stored.organizationId,
         waitMs: 1000,
         detail: `This key has ${open.size} open requests, which is its limit (limits.open_requests_per_key). Wait until one of them ends.`,
       }
-    const overShare = refuseOverShare(organization)
+    const overShare = refuseOverShare(stored.organizationId, organization)
     if (overShare) return overShare
     const decision = decideForCaller(callerWithKey(stored), request)
     return decision.type === 'enter' ? { ...decision, key: found.key } : decision
   }
 
   /** The keys of an organization share its limits: more keys are no more requests. */
-  function refuseOverShare(organization: OrganizationTraffic): AdmissionDecision | undefined {
+  function refuseOverShare(whose: OrganizationId, organization: OrganizationTraffic): AdmissionDecision | undefined {
     const { openRequestsPerOrganization: mostOpen, requestsPerSecondPerOrganization: rate } = organization.limits
     if (mostOpen > 0 && organization.open >= mostOpen)
       return {
         type: 'too-many',
+        whose,
         waitMs: 1000,
         detail: `This organization has ${organization.open} open requests, which is its limit (limits.open_requests_per_organization). Wait until one of them ends.`,
       }
@@ -152,6 +187,7 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
     if (waitMs === 0) return undefined
     return {
       type: 'too-many',
+      whose,
       waitMs,
       detail: `Rate limit exceeded: ${rate} requests per second for all keys of this organization (limits.requests_per_second_per_organization).`,
     }
@@ -168,10 +204,12 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
    * out otherwise.
    */
   function refuseWithoutKey(request: FastifyRequest, stored?: StoredKey): AdmissionDecision {
-    const waitMs = failuresByAddress.of(addressGroup(request.ip)).take(Date.now())
+    const address = addressGroup(request.ip)
+    const waitMs = failuresByAddress.of(address).take(Date.now())
     if (waitMs > 0)
       return {
         type: 'too-many',
+        whose: address,
         waitMs,
         detail: 'Too many requests without a valid key from this address. Send a valid key, or wait.',
       }
@@ -183,6 +221,11 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
   return {
     ring,
     traffic,
+    close() {
+      ring.close()
+      loop.close()
+      refusals.close()
+    },
     perform: trail.perform,
     contextOf: (request) => {
       const caller = { ...(request.caller ?? HOME), from: request.ip, requestId: request.id }

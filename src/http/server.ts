@@ -118,13 +118,14 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
   }
   answerErrors(server, reportAndLog)
   registerCors(server, context.corsOrigins ?? [])
-  const { contextOf, perform, ring, traffic } = admit(server, {
+  const admission = admit(server, {
     context,
     apiKey,
     isLocal: isLoopback(host),
     limits,
     sessions,
   })
+  const { contextOf, perform, ring, traffic } = admission
   refuseWhileDraining(server)
   boundStreams(server, limits)
   const bytes = boundBytesInFlight(server, limits)
@@ -156,7 +157,7 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
       await server.close()
       clearTimeout(forceClose)
       metrics.close()
-      ring.close()
+      admission.close()
       connections.close()
       uploads.close()
     },

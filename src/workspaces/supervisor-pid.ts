@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { replaceFileSync } from '../disk/atomic-write.ts'
+import { replaceVolatileFileSync } from '../disk/atomic-write.ts'
 import { bootId } from '../disk/boot-id.ts'
 import type { WorkspacePaths } from './workspace-folder.ts'
 
@@ -11,7 +11,8 @@ export function writeSupervisorPid(paths: WorkspacePaths, pid: number): void {
   // The process has ended already.
   if (startedAt === undefined) return
   const supervisor: SupervisorPid = { pid, startedAt, boot: bootId() }
-  replaceFileSync(paths.supervisorPid, JSON.stringify(supervisor))
+  // No pid of this boot matters after a power loss, and the event loop would wait for the disk.
+  replaceVolatileFileSync(paths.supervisorPid, JSON.stringify(supervisor))
 }
 
 /** Kills the supervisor that is on record, if it runs. Resolves when it and everything in its sandbox has ended. */

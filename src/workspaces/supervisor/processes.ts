@@ -40,7 +40,8 @@ export type ProcessEntry = {
 }
 
 const OVER_MEMORY: ProcessEnding = { type: 'over-limit', limit: 'memory' }
-const COMMAND_PRIORITY = 15
+/** The lowest: commands of one tenant must not take the processor from the server and its other tenants. */
+const COMMAND_PRIORITY = 19
 
 /** The last output may still be in the pipe when a command exits; a process it left behind may keep the pipe open. */
 const DRAIN_MS = 60

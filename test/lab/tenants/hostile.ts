@@ -22,7 +22,7 @@ if (parentPort) {
   const clients = keys.map((key) => tenantClient(url, key))
   const counts: Record<string, number> = {}
   for (const [name, attack] of Object.entries(ATTACKS)) {
-    if (only !== undefined && only !== name) continue
+    if (only !== undefined && !only.split(',').includes(name)) continue
     const counted = clients.map((client) => ({
       ...client,
       request: async (...request: Parameters<TenantClient['request']>) => {
