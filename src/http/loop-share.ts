@@ -8,7 +8,7 @@ type LoopShareOptions = {
   now?: () => number
 }
 
-export type LoopShare = {
+type LoopShare = {
   /**
    * Starts a request of this organization, now or when its share allows. Returns what ends it: called when it was
    * answered, or when its client left.

@@ -7,13 +7,13 @@ export const MOST_WAITING = 1_000
 const MOST_CALLERS = 10_000
 const TICK_MS = 1000 / PROMPT.perSecond
 
-export type WaitingRefusal = {
+type WaitingRefusal = {
   send(): void
   /** Ends the connection without an answer. */
   end(): void
 }
 
-export type RefusalPace = {
+type RefusalPace = {
   /** Answers at once, later, or not at all. Returns what takes the refusal back: its client has left. */
   refuse(caller: string, refusal: WaitingRefusal): () => void
   close(): void
