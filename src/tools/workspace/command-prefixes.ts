@@ -85,8 +85,18 @@ export function unwrap(command: Command, budget: WorkBudget): Unwrapped {
       return { type: 'script', text: rest.map(({ text }) => text).join(' ') }
     }
     // Without a command it prints its help or lists variables.
-    words = prefix.adds && rest.length > 0 ? [...rest, UNSEEN_WORD] : rest
+    words = prefix.adds && rest.length > 0 ? fed(rest, words) : rest
   }
+}
+
+/** The words that xargs runs: with what it read in place of the text after `-I`, or appended. */
+function fed(rest: Word[], before: readonly Word[]): Word[] {
+  const options = before.slice(1, before.length - rest.length).map(({ text }) => text)
+  const at = options.findIndex((text) => /^-[A-Za-z0-9]*[Ii]|^--replace/.test(text))
+  if (at < 0) return [...rest, UNSEEN_WORD]
+  const attached = /^(?:-[A-Za-z0-9]*[Ii]|--replace=?)(.*)$/.exec(options[at]!)?.[1]
+  const marks = [attached || options[at + 1] || '{}', '{}']
+  return rest.map((word) => (marks.some((mark) => word.text.includes(mark)) ? UNSEEN_WORD : word))
 }
 
 /** The program's name without its folder; undefined if it is known only at run time. */

@@ -279,5 +279,5 @@ export function newProgramCall(name: string, command: Command, beside: readonly 
 function isSameOption(text: string, option: string): boolean {
   if (!option.startsWith('--')) return /^-[A-Za-z]/.test(text) && text.slice(1).includes(option.slice(1))
   const name = text.split('=')[0]!
-  return name === option || (name.length > 3 && name.startsWith('--') && option.startsWith(name))
+  return name === option || (name.length > 2 && name.startsWith('--') && option.startsWith(name))
 }

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are what a shell expands
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { commandCorpus } from '../../../test/workspaces/guard/command-corpus.ts'
 import { findDestruction } from './destructive-commands.ts'
 
 const HARMLESS = [
@@ -283,6 +284,40 @@ const DESTRUCTIVE = [
   'export a=$(rm -rf x)',
   'declare -a a=($(rm -rf x))',
   'readonly x; declare y; rm -rf x',
+  // Variants that an attack found.
+  'set -- a; for i do rm -rf victim; done',
+  'cat <<$X\n$X\nrm -rf victim',
+  'cat <<*\n*\nrm -rf victim',
+  'cat <<{a,b}\n{a,b}\nrm -rf victim',
+  'cat <<$(x)\n$(x)\nrm -rf victim',
+  'cat <<`x`\n`x`\nrm -rf victim',
+  'rm -f --r victim',
+  "cat <<EOF\nfoo\\\nEOF\ncat <<'X'\nEOF\nrm -rf victim\nX",
+  '((rm -rf victim);(true))',
+  'a[0 + 1]=x rm -rf victim',
+  'a[$({rm,-rf,victim})]=1',
+  '{rm,-rf,victim,"a b"}',
+  '/bin/r[m" "] -rf victim',
+  `${'A'.repeat(310)}=x rm -rf victim`,
+  `{rm,-rf,victim,${'b'.repeat(320)}}`,
+  'eval -- rm -rf victim',
+  "trap -- 'rm -rf victim' EXIT",
+  "trap - EXIT; trap -- 'rm -rf victim' EXIT",
+  ". /dev/stdin <<< 'rm -rf victim'",
+  "bash /dev/fd/3 3<<< 'rm -rf victim'",
+  "echo 'rm -rf victim' | xargs -I% sh -c %",
+  "echo 'rm -rf victim' | bash /dev/fd/0",
+  "cat > >(bash) <<< 'rm -rf victim'",
+  "script -qc 'rm -rf victim' /dev/null",
+  'bash --rcfile <(echo rm -rf victim) -i',
+  "declare -i x='a[$(rm -rf victim)]'",
+  "let 'x=a[$(rm -rf victim)]'",
+  "test -v 'a[$(rm -rf victim)]'",
+  "printf -v 'a[$(rm -rf victim)]' x",
+  "read 'a[$(rm -rf victim)]' <<< x",
+  "unset 'a[$(rm -rf victim)]'",
+  "[[ 'a[$(rm -rf victim)]' -eq 0 ]]",
+  "x='a[$(rm -rf victim)]'; echo $((x))",
   // Unreadable command lines.
   "echo 'never closed",
   'echo "never closed',
@@ -298,6 +333,23 @@ for (const command of HARMLESS)
   test(`needs no approval: ${shown(command)}`, () => assert.equal(findDestruction(command), undefined))
 
 for (const command of DESTRUCTIVE) test(`needs approval: ${shown(command)}`, () => assert.ok(findDestruction(command)))
+
+test('routine commands, and texts that only mention a deletion, need no approval', () => {
+  const harmless = commandCorpus().filter(({ family }) => family === 'mention' || family === 'routine')
+  assert.ok(harmless.length > 150)
+  assert.deepEqual(
+    harmless.filter(({ text }) => findDestruction(text) !== undefined),
+    [],
+  )
+})
+
+test('a deletion in any place of a shell needs approval, however it is spelled', () => {
+  const deletions = commandCorpus().filter(
+    ({ family }) => family.startsWith('place: ') || family.startsWith('script: '),
+  )
+  const unasked = deletions.filter(({ text }) => findDestruction(text) === undefined)
+  assert.deepEqual(unasked, [])
+})
 
 test('the longest command line is parsed quickly', () => {
   for (const [before, piece, after] of LONG) {

@@ -1,7 +1,7 @@
 import { newWorkBudget, OverBudget, type WorkBudget } from '../../core/work-budget.ts'
 import { nameOf, unwrap } from './command-prefixes.ts'
 import { DESTRUCTION, isDevice, newProgramCall } from './destruction-table.ts'
-import { type Command, parseScript, type Redirection } from './shell-commands.ts'
+import { type Command, isEvaluated, parseScript, type Redirection } from './shell-commands.ts'
 import { UNKNOWN, type Word } from './shell-words.ts'
 
 /**
@@ -66,9 +66,15 @@ function checkCommand(outer: Command, reading: Reading): string | undefined {
   if (inside) return inside
   const inCommands = firstDefined(hidden?.commands ?? [], (one) => checkCommand(one, deeper(reading)))
   if (inCommands) return inCommands
+  if (EVALUATES.has(name) && command.words.some(isEvaluated)) return CANNOT_BE_READ
   const call = newProgramCall(name, command, beside)
   return DESTRUCTION.find(({ names, when }) => isNamed(name, names) && (!when || when(call)))?.why
 }
+
+/** Builtins that take numbers or names of variables. */
+const EVALUATES = new Set(
+  'declare typeset local export readonly let test [ printf read unset mapfile readarray wait getopts'.split(' '),
+)
 
 /** A name that ends in a dot matches every name that begins with it. */
 const isNamed = (name: string, names: readonly string[]): boolean =>
@@ -89,10 +95,13 @@ const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'fish', 'rbash']
 
 const SCRIPT_RUNNERS: { names: readonly string[]; read(command: Command, budget: WorkBudget): NestedScripts }[] = [
   { names: SHELLS, read: scriptsOfShell },
-  { names: ['eval'], read: ({ words }) => joinScript(words.slice(1)) },
-  { names: ['trap'], read: ({ words }) => joinScript(words.slice(1, 2)) },
+  { names: ['eval'], read: ({ words }) => joinScript(operandsOf(words)) },
+  { names: ['trap'], read: ({ words }) => joinScript(operandsOf(words).slice(0, 1)) },
   { names: ['source', '.'], read: (command) => scriptsOfSource(command) },
-  { names: ['su', 'runuser', 'script'], read: ({ words }) => afterOption(words, ['-c', '--command']) },
+  {
+    names: ['su', 'runuser', 'script'],
+    read: ({ words }) => afterOption(words, /^(-[A-Za-z]*c|--com[a-z]*)$/, /^--com[a-z]*=|^-[A-Za-z]*c./),
+  },
   {
     names: ['find'],
     read: ({ words }, budget) => scriptsOfExec(words, { options: ['-exec', '-execdir', '-ok', '-okdir'], budget }),
@@ -104,14 +113,19 @@ const SCRIPT_RUNNERS: { names: readonly string[]; read(command: Command, budget:
   { names: ['coproc'], read: () => UNKNOWN_SCRIPTS },
 ]
 
+/** The words after the name, and after `--`. */
+const operandsOf = (words: readonly Word[]): readonly Word[] => words.slice(words[1]?.text === '--' ? 2 : 1)
+
 function joinScript(words: readonly Word[]): NestedScripts {
   if (!words.every(({ isLiteral }) => isLiteral)) return UNKNOWN_SCRIPTS
   return { type: 'known', scripts: [words.map(({ text }) => text).join(' ')] }
 }
 
-function afterOption(words: readonly Word[], options: readonly string[]): NestedScripts {
-  const at = words.findIndex(({ text }) => options.includes(text))
-  return at < 0 ? NO_SCRIPTS : joinScript(words.slice(at + 1, at + 2))
+/** The script after an option such as `-qc`. A script in the same word as its option is not looked for. */
+function afterOption(words: readonly Word[], option: RegExp, joined: RegExp): NestedScripts {
+  const at = words.findIndex(({ text }) => option.test(text))
+  if (at >= 0) return joinScript(words.slice(at + 1, at + 2))
+  return words.slice(1).some(({ text, isOpen }) => isOpen || joined.test(text)) ? UNKNOWN_SCRIPTS : NO_SCRIPTS
 }
 
 /** A shell runs a text, a file, or its input; a file is not checked. */
@@ -121,13 +135,19 @@ function scriptsOfShell(command: Command): NestedScripts {
   for (let index = 1; index < words.length; index++) {
     const word = words[index]!
     if (word.isProcess || word.isOpen) return word.isProcess || takesText ? UNKNOWN_SCRIPTS : NO_SCRIPTS
+    if (/^--(rcfile|init-file)/.test(word.text) && words[index + 1]?.isProcess) return UNKNOWN_SCRIPTS
     if (/^[-+][oO]$/.test(word.text) || /^--(rcfile|init-file)$/.test(word.text)) index += 1
     else if (/^-[a-z]+$/i.test(word.text) && /c/i.test(word.text)) takesText = true
-    else if (word.text === '-' || word.text === '-s' || word.text === '/dev/stdin') break
+    else if (word.text === '-' || word.text === '-s' || isInput(word)) break
+    else if (isDescriptor(word)) return UNKNOWN_SCRIPTS
     else if (!/^[-+]./.test(word.text)) return takesText ? joinScript([word]) : NO_SCRIPTS
   }
   return isFed ? UNKNOWN_SCRIPTS : scriptsOfInput(redirections)
 }
+
+/** Paths of the standard input, and of any open file. */
+const isInput = ({ text }: Word): boolean => /^(\/dev\/(stdin|fd\/0)|\/proc\/(self|\d+)\/fd\/0)$/.test(text)
+const isDescriptor = ({ text }: Word): boolean => /^\/(dev\/fd|proc)\//.test(text)
 
 function scriptsOfInput(redirections: readonly Redirection[]): NestedScripts {
   const scripts: string[] = []
@@ -141,9 +161,11 @@ function scriptsOfInput(redirections: readonly Redirection[]): NestedScripts {
   return { type: 'known', scripts }
 }
 
-function scriptsOfSource({ words, isFed }: Command): NestedScripts {
-  const file = words[1]
-  return file?.isProcess || (isFed && file?.text === '/dev/stdin') ? UNKNOWN_SCRIPTS : NO_SCRIPTS
+function scriptsOfSource({ words, redirections, isFed }: Command): NestedScripts {
+  const [file] = operandsOf(words)
+  if (file?.isProcess) return UNKNOWN_SCRIPTS
+  if (file && isInput(file)) return isFed ? UNKNOWN_SCRIPTS : scriptsOfInput(redirections)
+  return file && isDescriptor(file) ? UNKNOWN_SCRIPTS : NO_SCRIPTS
 }
 
 /** Commands that run for each file found; the file replaces `{}` or is appended. */

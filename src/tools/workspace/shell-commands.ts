@@ -126,8 +126,10 @@ function skipBlanks(cursor: Cursor): void {
 
 const nestedIn =
   (reading: Reading): ReadNested =>
-  (cursor) =>
+  (cursor, input) => {
+    reading.hasPipe ||= input === 'fed'
     readList(cursor, reading, ')')
+  }
 
 function readParenthesis(cursor: Cursor, reading: Reading): void {
   const nested = nestedIn(reading)
@@ -190,8 +192,7 @@ function readCompound(cursor: Cursor, reading: Reading, word: string): boolean {
     case 'select':
       skipBlanks(cursor)
       if (cursor.text.startsWith('((', cursor.at)) skipArithmetic(cursor, nested)
-      // The words of a loop run nothing except their substitutions.
-      else readWords(cursor, nested)
+      else readLoopWords(cursor, reading)
       return true
     case 'case':
       readCase(cursor, reading)
@@ -211,6 +212,16 @@ function readCompound(cursor: Cursor, reading: Reading, word: string): boolean {
     default:
       return false
   }
+}
+
+/** `for x in a b` or `for x`: the words of a loop run nothing except their substitutions. */
+function readLoopWords(cursor: Cursor, reading: Reading): void {
+  const nested = nestedIn(reading)
+  readWord(cursor, nested)
+  skipNewlines(cursor, reading)
+  if (!/^in(?![^\s;])/.test(cursor.text.slice(cursor.at, cursor.at + 3))) return
+  cursor.at += 2
+  readWords(cursor, nested)
 }
 
 function readWords(cursor: Cursor, nested: ReadNested): void {
@@ -263,7 +274,11 @@ function readTest(cursor: Cursor, nested: ReadNested): void {
     const next = cursor.text[cursor.at + 1]
     const isSubstitution = (char === '<' || char === '>') && next === '('
     if ('()<>&|;\n'.includes(char) && !isSubstitution) cursor.at += 1
-    else if (readWord(cursor, nested).text === ']]') return
+    else {
+      const word = readWord(cursor, nested)
+      if (word.text === ']]') return
+      refuseEvaluated(word)
+    }
   }
 }
 
@@ -283,16 +298,31 @@ function readFunction(cursor: Cursor, reading: Reading, name: string): void {
   reading.functions.push({ name, body, startsItself: isCalled && /[|&]/.test(text) })
 }
 
-const ASSIGNMENT = /^[A-Za-z_]\w*(\[[^\]\s]*\])?\+?=/
+const ASSIGNMENT = /^[A-Za-z_]\w*(\[([\w$@*+%/ -]*|"[^"$`\\]*"|'[^'$`]*')\])?\+?=/
+/** A name or a subscript that the expression above cannot judge. */
+const ODD_ASSIGNMENT = /^[A-Za-z_]\w*(\w{200}|\[[^\]]*(\$\(|\$\{|`|['"\\\s]))/
+/** In arithmetic, a subscript is evaluated: a text such as `a[$(rm x)]` runs a command. */
+const EVALUATED = /\w\[[^\]]*(\$\(|`)/
+
+/** Whether a text runs a command if it is used as a number or as the name of a variable. */
+export const isEvaluated = ({ text }: Word): boolean => EVALUATED.test(text)
+
+function refuseEvaluated(word: Word): void {
+  if (isEvaluated(word)) throw new Unreadable('a subscript that runs a command')
+}
 
 /** `NAME=value` before a command, or an array. */
 function readAssignment(cursor: Cursor, reading: Reading): boolean {
-  const name = ASSIGNMENT.exec(cursor.text.slice(cursor.at, cursor.at + 300))
-  if (!name) return false
+  const ahead = cursor.text.slice(cursor.at, cursor.at + 300)
+  const name = ASSIGNMENT.exec(ahead)
+  if (!name) {
+    if (ODD_ASSIGNMENT.test(ahead)) throw new Unreadable('an assignment that cannot be read')
+    return false
+  }
   const nested = nestedIn(reading)
   cursor.at += name[0].length
   if (cursor.text[cursor.at] !== '(') {
-    readWord(cursor, nested)
+    refuseEvaluated(readWord(cursor, nested))
     return true
   }
   cursor.at += 1
@@ -322,7 +352,10 @@ function readRedirection(cursor: Cursor, reading: Reading, command: Command): bo
   if (cursor.at === before) throw new Unreadable('a redirection to nowhere')
   const redirection: Redirection = { operator, target }
   command.redirections.push(redirection)
-  if (operator === '<<' || operator === '<<-')
+  const isHereDocument = operator === '<<' || operator === '<<-'
+  // A delimiter is not expanded, so that what the reader takes for its end would not be.
+  if (isHereDocument && !target.isLiteral) throw new Unreadable('a here-document with an odd delimiter')
+  if (isHereDocument)
     reading.hereDocuments.push({ redirection, isQuoted: !target.isPlain, stripsTabs: operator === '<<-' })
   return true
 }
@@ -331,12 +364,14 @@ function readRedirection(cursor: Cursor, reading: Reading, command: Command): bo
 function takeHereDocuments(cursor: Cursor, reading: Reading): void {
   for (const { redirection, isQuoted, stripsTabs } of reading.hereDocuments.splice(0)) {
     const lines: string[] = []
+    let continues = false
     while (cursor.at < cursor.text.length) {
       const end = cursor.text.indexOf('\n', cursor.at)
       const line = cursor.text.slice(cursor.at, end < 0 ? undefined : end)
       cursor.at = end < 0 ? cursor.text.length : end + 1
       const stripped = stripsTabs ? line.replace(/^\t+/, '') : line
-      if (stripped === redirection.target.text) break
+      if (stripped === redirection.target.text && !continues) break
+      continues = !isQuoted && /(^|[^\\])(\\\\)*\\$/.test(stripped.slice(-40))
       lines.push(stripped)
     }
     const text = lines.join('\n')

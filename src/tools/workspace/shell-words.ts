@@ -21,8 +21,8 @@ export const PATTERN = '\u0001'
 /** The parser's position. Substitutions are read in place, with the same cursor. */
 export type Cursor = { text: string; at: number; depth: number }
 
-/** Reads the commands of a substitution, from after its opening parenthesis to its closing one. */
-export type ReadNested = (cursor: Cursor) => void
+/** Reads the commands of a substitution, from after its opening parenthesis to its closing one. `fed`: they are given input. */
+export type ReadNested = (cursor: Cursor, input?: 'fed') => void
 
 /** Syntax this parser does not know. Caught inside this folder. */
 export class Unreadable extends Error {}
@@ -36,7 +36,7 @@ export function readWord(cursor: Cursor, nested: ReadNested): Word {
     const next = cursor.text[cursor.at + 1]
     if ((char === '<' || char === '>') && next === '(') {
       cursor.at += 2
-      nested(cursor)
+      nested(cursor, char === '>' ? 'fed' : undefined)
       word.isProcess = true
       addUnknown(word, 'split')
     } else if (next === '(' && char !== undefined && '?*+@!'.includes(char)) {
@@ -59,14 +59,10 @@ export function readWord(cursor: Cursor, nested: ReadNested): Word {
     } else if (char === '$' && next === '"') cursor.at += 1
     else if (char === '$') readExpansion(cursor, word, { nested, quoted: false })
     else if (char === '`') readBackticks(cursor, word, { nested, quoted: false })
-    else if (
-      char === '*' ||
-      char === '?' ||
-      (char === '[' && SET.test(cursor.text.slice(cursor.at, cursor.at + 300)))
-    ) {
+    else if (char === '*' || char === '?' || (char === '[' && restOfWordHas(cursor, SET_END))) {
       cursor.at += 1
       addPattern(word)
-    } else if (char === '{' && BRACES.test(cursor.text.slice(cursor.at, cursor.at + MAX_BRACES))) {
+    } else if (char === '{' && restOfWordHas(cursor, BRACE_LIST)) {
       cursor.at += 1
       addUnknown(word, 'split')
     } else {
@@ -77,11 +73,24 @@ export function readWord(cursor: Cursor, nested: ReadNested): Word {
 }
 
 /** `[a-z]` matches file names; a bracket that is not closed in its word is literal. */
-const SET = /^\[[^\s]+\]/
-
+const SET_END = /[^[]\]/
 /** `{a,b}` and `{1..9}` become several words. */
-const BRACES = /^\{[^\s{}]*(,|\.\.)[^\s]*\}/
-const MAX_BRACES = 300
+const BRACE_LIST = /,|\.\./
+const MAX_AHEAD = 300
+
+/** Whether the rest of a word, quotes included, matches; a rest that is too long to be looked at does. */
+function restOfWordHas({ text, at }: Cursor, pattern: RegExp): boolean {
+  let quote = ''
+  let end = at
+  for (; end < text.length && end < at + MAX_AHEAD; end++) {
+    const char = text[end]!
+    if (char === '\\') end += 1
+    else if (quote !== '') quote = char === quote ? '' : quote
+    else if (char === "'" || char === '"') quote = char
+    else if (ENDS_WORD.includes(char)) return pattern.test(text.slice(at, end))
+  }
+  return end < text.length || pattern.test(text.slice(at, end))
+}
 
 /** Reads a text in which only `$` and backticks expand, such as a here-document; true if it has no expansion. */
 export function readHereDocument(text: string, depth: number, nested: ReadNested): boolean {
@@ -195,7 +204,7 @@ function readBackticks(cursor: Cursor, word: Word, { nested, quoted }: Expansion
 
 /** Starts at the first of two parentheses. `((` that opens nested subshells is refused as unreadable. */
 export function skipArithmetic(cursor: Cursor, nested: ReadNested): void {
-  skipBalanced(cursor, nested)
+  skipWithin(cursor, { open: '(', close: ')', nested, closesTogether: true })
   if (cursor.text[cursor.at - 2] !== ')') throw new Unreadable('two parentheses that are not arithmetic')
 }
 
@@ -212,7 +221,12 @@ function skipBraced(cursor: Cursor, nested: ReadNested): void {
 /** Inside, only substitutions that run a command matter. */
 function skipWithin(
   cursor: Cursor,
-  { open, close, nested }: { open: string; close: string; nested: ReadNested },
+  {
+    open,
+    close,
+    nested,
+    closesTogether = false,
+  }: { open: string; close: string; nested: ReadNested; closesTogether?: boolean },
 ): void {
   const inside: Word = { text: '', isLiteral: true, isOpen: false, isPlain: true, isProcess: false }
   let level = 0
@@ -231,6 +245,8 @@ function skipWithin(
       if (char === open) level += 1
       if (char === close) level -= 1
       if (level === 0) return
+      if (closesTogether && level === 1 && char === close && cursor.text[cursor.at] !== close)
+        throw new Unreadable('two parentheses that are not arithmetic')
     }
   }
 }
