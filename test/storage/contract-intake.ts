@@ -169,8 +169,12 @@ export const INTAKE: ContractTests = {
 
   'the run that continues after an approval is opened with the answer and goes first': async ({ store }) => {
     const agent = await createAgent(store)
-    const waiting = await createRunningRun(store, agent)
+    const first = requireOpened(await store.runs.open(openRun(agent, { policy: 'steer' })))
+    // A steer without a turn to join goes next, but not before the results of calls that are open by then.
+    const urgent = requireOpened(await store.runs.open(openRun(agent, { policy: 'steer' })))
     const queued = requireOpened(await store.runs.open(openRun(agent)))
+    const waiting = (await claimNext(store))!.run
+    assert.equal(waiting.id, first.id)
     await stopForApproval(store, waiting)
     assert.equal(await claimNext(store), undefined)
 
@@ -185,7 +189,11 @@ export const INTAKE: ContractTests = {
     const claim = await claimNext(store)
     assert.equal(claim?.run.id, run.id)
     await finish(store, claim!.run)
-    assert.equal((await claimNext(store))?.run.id, queued.id)
+    for (const { id } of [urgent, queued]) {
+      const next = await claimNext(store)
+      assert.equal(next?.run.id, id)
+      await finish(store, next!.run)
+    }
   },
 
   'a continuing run can be claimed in the commit that answers the approval': async ({ store }) => {

@@ -8,10 +8,13 @@ import type { NewRow } from '../rows/tables.ts'
 import { insertEvents } from './event-rows.ts'
 import { forgetSteer } from './steers.ts'
 
-/** A run that others of its conversation must not pass is `next`; any other waits behind all of them. */
-export type Rank = 'next' | 'last'
+/**
+ * A run that holds the results of open calls is `at-once`: no message may come between calls and their results. One that
+ * others of its conversation must not pass is `next`; any other waits behind all of them.
+ */
+export type Rank = 'at-once' | 'next' | 'last'
 
-const QUEUE_RANKS: Record<Rank, number> = { next: 0, last: 1 }
+const QUEUE_RANKS: Record<Rank, number> = { 'at-once': -1, next: 0, last: 1 }
 
 type InsertRunOptions = { entry: Omit<ProjectedEvent, 'changes'>; rank: Rank; claimFor?: WorkerId }
 

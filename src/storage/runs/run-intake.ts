@@ -49,7 +49,7 @@ export async function continueRun(db: Executor, request: ContinueRun): Promise<R
   if (earlier) return earlier
   const answered = await appendEvents(db, answer)
   if (answered.type === 'refused') return undefined
-  return openNew(db, run, { entry, rank: 'next', ...defined({ claimFor: claimFor || undefined }) })
+  return openNew(db, run, { entry, rank: 'at-once', ...defined({ claimFor: claimFor || undefined }) })
 }
 
 /** The result of a commit of unknown outcome. Taking the lock first waits until it is decided. */

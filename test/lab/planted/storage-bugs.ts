@@ -57,6 +57,13 @@ export const STORAGE_BUGS: PlantedBug[] = [
     breaks: 'nothing is lost: a steer that was not read has a run of its own',
   },
   {
+    name: 'a message that was urgent while an approval waited runs between the calls and their results',
+    file: 'storage/runs/run-intake.ts',
+    find: "rank: 'at-once'",
+    replace: "rank: 'next'",
+    breaks: 'nothing is lost: results follow their calls',
+  },
+  {
     name: 'an interrupt cancels a run of another conversation',
     file: 'storage/runs/run-intake.ts',
     find: '{ runId: admission.running, entry: open.interruption }',

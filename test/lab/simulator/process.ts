@@ -143,7 +143,7 @@ export async function startProcess(parts: SimulatedProcessDeps): Promise<Simulat
     digest: sha256,
     report,
   }
-  const engine = await startEngine(deps, { maxRunning: 4 })
+  const engine = await startEngine(deps, { maxRunning: setup.slots })
   const defaults = { model: 'test/model' as const, maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 60_000 }
   const context = newStubContext({ deps, engine, snapshot: shared.snapshot, defaults })
   kernel.log(`${name} starts as ${engine.workerId.slice(0, 15)}`)

@@ -110,4 +110,9 @@ export const REGRESSIONS: readonly Regression[] = [
     found: 'a turn that started during a token renewal used the expired token',
     planted: 'a renewal in progress is not awaited',
   },
+  {
+    seed: 3141,
+    found: 'a message that came while an approval waited ran between the calls and their results',
+    planted: 'a message that was urgent while an approval waited runs between the calls and their results',
+  },
 ]

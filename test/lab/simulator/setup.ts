@@ -21,6 +21,8 @@ export type Setup = {
   login: 'none' | 'lenient' | 'strict'
   /** Whether one of the tools is brought as source. */
   hasSources: boolean
+  /** Turns that a process runs at once. With one, what is ready to run often has to wait. */
+  slots: number
 }
 
 const CHAINS: TargetHandle[][] = [
@@ -33,7 +35,7 @@ const CHAINS: TargetHandle[][] = [
 
 const STRATEGIES: PoolStrategy[] = ['fill_first', 'fill_first', 'round_robin', 'least_used', 'random']
 
-/** Sources take a share of the days without a draw: the other days stay as they were. */
+/** Sources and single slots take a share of the days without a draw: the other days stay as they were. */
 export function drawSetup(kernel: Kernel, seed: number): Setup {
   const chain = kernel.pick(CHAINS)
   const isAggregator = kernel.chance(0.25)
@@ -57,6 +59,7 @@ export function drawSetup(kernel: Kernel, seed: number): Setup {
     strategy,
     login,
     hasSources: seed % 4 === 3,
+    slots: seed % 4 === 1 ? 1 : 4,
     windows: isSmall ? windows : {},
     stated,
     hasGiants: isSmall && hasGiants,
