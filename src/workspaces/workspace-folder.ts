@@ -65,11 +65,13 @@ export async function makeWorkspaceFolder(
   }
 }
 
-export async function readMetadata(paths: WorkspacePaths): Promise<WorkspaceMetadata> {
+/** Undefined if the workspace was removed meanwhile. */
+export async function readMetadata(paths: WorkspacePaths): Promise<WorkspaceMetadata | undefined> {
   try {
     return JSON.parse(await readFile(paths.metadata, 'utf8')) as WorkspaceMetadata
   } catch {
-    return { createdAt: (await stat(paths.folder)).birthtimeMs }
+    const folder = await stat(paths.folder).catch(() => undefined)
+    return folder && { createdAt: folder.birthtimeMs }
   }
 }
 

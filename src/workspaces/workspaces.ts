@@ -109,13 +109,15 @@ export function newWorkspaces(options: WorkspacesOptions): Workspaces {
     if (!(await workspaceExists(paths))) return undefined
     const running = await connectToRunning(paths)
     running?.connection.close()
+    const metadata = await readMetadata(paths)
+    if (!metadata) return undefined
     return {
       conversationId,
       folder: paths.folder,
       status: running ? 'awake' : 'asleep',
       containment: sandbox.containment,
       quota: sandbox.quota,
-      createdAt: (await readMetadata(paths)).createdAt,
+      createdAt: metadata.createdAt,
     }
   }
 
