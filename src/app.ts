@@ -19,6 +19,7 @@ import type { EngineDeps } from './engine/engine-deps.ts'
 import { newHistoryCache } from './engine/history-cache.ts'
 import { newShares } from './engine/shares.ts'
 import { IMPORT_LIMITS, newImportSources } from './http/import-sources.ts'
+import type { JobDeps } from './jobs/job.ts'
 import type { UnknownWorkspacesPolicy } from './jobs/remove-orphaned-workspaces.ts'
 import { startJobs } from './jobs/start-jobs.ts'
 import { newChangeFeed } from './live/change-feed.ts'
@@ -46,7 +47,6 @@ import { findPassages } from './service/memory/passages.ts'
 import { newExpectedCallbacks } from './service/messages/expected-callbacks.ts'
 import { findMessages } from './service/messages/messages.ts'
 import { newTurnOwners } from './service/messages/turn-owners.ts'
-import type { RunDetails } from './service/runs/runs.ts'
 import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
 import { workspaceTenant } from './service/workspaces/workspace-tenant.ts'
@@ -252,7 +252,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     ...defined({ engine }),
   }
   const unknownWorkspaces = unknownWorkspacesPolicy(folder, { home, settings })
-  const jobs = engine && startJobs({ context, unknownWorkspaces, callbackBody, hmac: hmacSha256 })
+  const jobs = engine && startJobs({ context, unknownWorkspaces, webhookBody, hmac: hmacSha256 })
   const accounts = options.hasGateway ? configuration.gateway : {}
   const gateway = await composeGateway(accounts, { context, set, credentials: pool })
   return {
@@ -349,9 +349,9 @@ function embeddingDefaults({ embedding: defaultModel, embed_messages: messages }
 }
 
 /** Webhooks use the wire format of the API, which is loaded with the first one. */
-async function callbackBody(story: RunDetails): Promise<string> {
-  const letta = await import('./http/letta/callback-body.ts')
-  return letta.callbackBody(story)
+const webhookBody: JobDeps['webhookBody'] = async (delivery, story) => {
+  const wire = await import('./http/holdfast/wire/webhook-body.ts')
+  return wire.webhookBody(delivery, story)
 }
 
 /** A database in the home knows every workspace of the home. Another database or folder may be shared with others. */

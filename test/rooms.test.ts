@@ -102,6 +102,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     imports: ['database', 'rows', 'conversations', 'memory', 'tools', 'agents'],
     gateway: ['database', 'rows'],
     schedules: ['database', 'rows', 'runs'],
+    webhooks: ['database', 'rows'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
   gateway: { telegram: [] },

@@ -20,6 +20,7 @@ import { addMemory } from './tree/memory.ts'
 import { addAuth, addModels, addProviders } from './tree/providers.ts'
 import { addSchedules } from './tree/schedules.ts'
 import { addMcp, addTools } from './tree/tools.ts'
+import { addWebhooks } from './tree/webhooks.ts'
 import { usageText, wantsJson } from './usage-error.ts'
 import { whenBusyOption } from './when-busy-option.ts'
 
@@ -131,6 +132,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
   addTools(program, deps)
   addMcp(program, deps)
   addSchedules(program, { cli })
+  addWebhooks(program, { cli })
   addRuns(program, cli)
   addApprovals(program, cli)
   addWorkspaces(program, deps)

@@ -12,6 +12,7 @@ export type PassageId = `passage-${string}`
 export type McpServerId = `mcp_server-${string}`
 export type ImportId = `import-${string}`
 export type ScheduleId = `schedule-${string}`
+export type WebhookId = `webhook-${string}`
 
 /** The organization that exists in every home; its administrators are operators. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
@@ -34,6 +35,7 @@ export type IdPrefix =
   | 'mcp_server'
   | 'import'
   | 'schedule'
+  | 'webhook'
 
 /** Parses an id from outside. */
 export function parseId<P extends IdPrefix>(prefix: P, text: string): `${P}-${string}` | undefined {

@@ -1,4 +1,3 @@
-import type { RunCallback } from './callback.ts'
 import type { CompactionSettings } from './compaction.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, WorkerId } from './id.ts'
 import type { Json } from './json.ts'
@@ -6,6 +5,7 @@ import type { ModelSettings } from './model-settings.ts'
 import type { KeyId } from './people.ts'
 import type { TargetHandle } from './target.ts'
 import type { ToolRule } from './tool-rules.ts'
+import type { RunCallback } from './webhook-delivery.ts'
 
 export type RunStatus = 'created' | 'running' | 'completed' | 'failed' | 'cancelled'
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from './duration.ts'
 import type { OrganizationId } from './id.ts'
 
 export type WebhookSecretId = `whs-${string}`
@@ -13,6 +14,9 @@ export type WebhookSecret = {
 
 /** Keys in the form `whsec_` and base64. The previous one signs too until `previousUntil`, so that receivers can change. */
 export type WebhookKeys = { current: string; previous?: string; previousUntil?: number }
+
+/** How long the key before a change signs too. */
+export const KEY_OVERLAP_MS = 24 * HOUR_MS
 
 const PREFIX = 'whsec_'
 

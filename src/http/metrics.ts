@@ -4,6 +4,7 @@ import { listAccounts, type ShownAccount } from '../service/gateway/accounts.ts'
 import { countRunningTurns, countRuns } from '../service/runs/runs.ts'
 import { scheduleLateness } from '../service/schedules/schedules.ts'
 import type { ServiceContext } from '../service/service-context.ts'
+import { webhookLateness } from '../service/webhooks/webhooks.ts'
 
 export type Metrics = {
   streams: { opened(): void; closed(): void }
@@ -56,7 +57,7 @@ export function newMetrics(context: ServiceContext): Metrics {
   registerCacheMetrics(context, registry)
   registerWorkspaceMetrics(context, registry)
   registerBackupMetrics(context, registry)
-  registerScheduleMetrics(context, registry)
+  registerLateness(context, registry)
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
@@ -234,19 +235,32 @@ function registerWorkspaceMetrics({ workspaces, deps }: ServiceContext, registry
   })
 }
 
-function registerScheduleMetrics(context: ServiceContext, registry: Registry): void {
-  new Gauge({
-    name: 'holdfast_schedule_late_seconds',
+/** How late background work is, as the store tells. */
+const LATENESS: Record<string, { help: string; read(context: ServiceContext): Promise<number> }> = {
+  holdfast_schedule_late_seconds: {
     help: 'How late the oldest instant of a schedule is that no server has settled; 0 if none is due',
-    registers: [registry],
-    async collect() {
-      try {
-        this.set((await scheduleLateness(context)) / 1_000)
-      } catch {
-        // `holdfast_store_up` tells; the gauge keeps its value.
-      }
-    },
-  })
+    read: scheduleLateness,
+  },
+  holdfast_webhook_late_seconds: {
+    help: 'How late the oldest attempt of a webhook is that no server has made; 0 if none is due',
+    read: webhookLateness,
+  },
+}
+
+function registerLateness(context: ServiceContext, registry: Registry): void {
+  for (const [name, { help, read }] of Object.entries(LATENESS))
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        try {
+          this.set((await read(context)) / 1_000)
+        } catch {
+          // `holdfast_store_up` tells; the gauge keeps its value.
+        }
+      },
+    })
 }
 
 /** Zero until there is a backup: an alert on its age then fires too. */

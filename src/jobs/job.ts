@@ -1,3 +1,4 @@
+import type { WebhookDelivery } from '../core/webhook.ts'
 import type { RunDetails } from '../service/runs/runs.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import type { UnknownWorkspacesPolicy } from './remove-orphaned-workspaces.ts'
@@ -7,8 +8,8 @@ export type JobDeps = {
   context: ServiceContext
   /** What to do with workspaces whose conversation the database does not know. */
   unknownWorkspaces: UnknownWorkspacesPolicy
-  /** The body of a webhook, in the wire format of the API. */
-  callbackBody(story: RunDetails): Promise<string>
+  /** The body of a webhook, in the wire format of the API. `story`: the run that it is about. */
+  webhookBody(delivery: WebhookDelivery, story: RunDetails | undefined): Promise<string>
   /** The HMAC-SHA256 of a text, as base64. */
   hmac(key: Uint8Array, text: string): string
 }

@@ -1,4 +1,3 @@
-import { startCallbackSender } from './callback-sender.ts'
 import { startChangePruner } from './change-pruner.ts'
 import { startEraser } from './eraser.ts'
 import { startImporter } from './importer.ts'
@@ -7,6 +6,7 @@ import { startScheduleRunner } from './schedule-runner.ts'
 import { startSearchIndexer } from './search-indexer.ts'
 import { startSessionExpirer } from './session-expirer.ts'
 import { startStreamPruner } from './stream-pruner.ts'
+import { startWebhookSender } from './webhook-sender.ts'
 import { startWorkspaceJanitor } from './workspace-janitor.ts'
 
 /**
@@ -16,7 +16,7 @@ import { startWorkspaceJanitor } from './workspace-janitor.ts'
 const JOBS: Record<string, (parts: JobDeps) => RunningJob> = {
   'search indexer': startSearchIndexer,
   'workspace janitor': startWorkspaceJanitor,
-  'callback sender': startCallbackSender,
+  'webhook sender': startWebhookSender,
   'stream pruner': startStreamPruner,
   'session expirer': startSessionExpirer,
   'change pruner': startChangePruner,

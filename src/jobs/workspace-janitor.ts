@@ -18,7 +18,7 @@ const TICKS_BEFORE_FIRST_SWEEP = 2
 export function startWorkspaceJanitor({
   context,
   unknownWorkspaces,
-}: Omit<JobDeps, 'callbackBody' | 'hmac'>): RunningJob {
+}: Omit<JobDeps, 'webhookBody' | 'hmac'>): RunningJob {
   const { deps, workspaces, commits } = context
   const wakeUps = newWakeUps({ context, workspaces })
   const flight = newSingleFlight(deps.report)

@@ -3,7 +3,7 @@ import type { RunId, WorkerId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
 import type { ProjectedEvent } from '../core/projection.ts'
 import type { Run } from '../core/run.ts'
-import type { CallbackRequest } from './callback-store.ts'
+import type { CallbackRequest } from './webhook-store.ts'
 
 export type NewRun = Pick<
   Run,

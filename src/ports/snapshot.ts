@@ -3,6 +3,7 @@ import type { BlockHistoryRecord } from '../core/invariants/block-history.ts'
 import type { ImportObjectRecord } from '../core/invariants/imports.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { ScheduleRecord } from '../core/invariants/schedules.ts'
+import type { CallbackRecord, DeliveryRecord } from '../core/invariants/webhooks.ts'
 
 /** Read-only pages over the whole database, for invariant checks on a live system. */
 export type SnapshotReader = {
@@ -15,5 +16,7 @@ export type SnapshotReader = {
   importObjects(): AsyncIterable<ImportObjectRecord>
   /** What became of the instants of each schedule, in pages. */
   schedules(): AsyncIterable<ScheduleRecord>
+  callbacks(): AsyncIterable<CallbackRecord>
+  webhookDeliveries(): AsyncIterable<DeliveryRecord>
   liveWorkers(): Promise<Set<string>>
 }

@@ -8,7 +8,6 @@ import type { RowRepair } from '../core/repair.ts'
 import type { Run, RunPhase, RunStatus, StopReason } from '../core/run.ts'
 import type { AgentContents, AgentEdit, AgentFilter, TagStore } from './agent-store.ts'
 import type { BlockStore } from './block-store.ts'
-import type { CallbackStore } from './callback-store.ts'
 import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
 import type { ErasureStore } from './erasure-store.ts'
@@ -27,6 +26,7 @@ import type { SessionStore } from './session-store.ts'
 import type { ShareStore } from './shares.ts'
 import type { StoredToolStore } from './tool-store.ts'
 import type { ToolWriteStore } from './tool-write-store.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 export type { CooldownStore, CredentialStore, ModelNoteStore, NewRun, OpenedRun, OpenRun, QueueQuota, RequestIdentity }
 
@@ -57,7 +57,7 @@ export type Store = {
   keys: KeyStore
   webhookSecrets: WebhookSecretStore
   audit: AuditLog
-  callbacks: CallbackStore
+  webhooks: WebhookStore
   changes: ChangeStore
   schedules: ScheduleStore
   /** A short random name of this database. */

@@ -22,6 +22,7 @@ import { scheduleOf } from './rows/schedule-row.ts'
 import { readEvents } from './runs/events.ts'
 import { leaseNow } from './runs/workers.ts'
 import { historyPage } from './schedules/settle.ts'
+import { callbackRecords, deliveryRecords } from './webhooks/check-records.ts'
 
 /** Small enough that no page delays the writer's checkpoint for long. */
 const PAGE = 50
@@ -68,6 +69,11 @@ export function snapshotReader(database: Database, clock: Clock): SnapshotReader
       )
       for await (const number of numbers) yield* historyOf(number)
     },
+
+    callbacks: () => inPages((after) => readSnapshot((db) => callbackRecords(db, { after, limit: MESSAGE_PAGE }))),
+
+    webhookDeliveries: () =>
+      inPages((after) => readSnapshot((db) => deliveryRecords(db, { after, limit: MESSAGE_PAGE }))),
 
     liveWorkers: () =>
       readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),

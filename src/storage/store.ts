@@ -26,7 +26,6 @@ import { withAuditedWrites } from './people/audited-writes.ts'
 import { erasureStore } from './people/erasure.ts'
 import { peopleStore } from './people/people.ts'
 import { webhookSecretStore } from './people/webhook-secrets.ts'
-import { callbackStore } from './runs/callbacks.ts'
 import { eventLog } from './runs/events.ts'
 import { repairStore } from './runs/repairs.ts'
 import { runStore } from './runs/runs.ts'
@@ -37,6 +36,7 @@ import { scheduleStore } from './schedules/schedules.ts'
 import { snapshotReader } from './snapshot.ts'
 import { mcpServerStore } from './tools/mcp-servers.ts'
 import { toolStore } from './tools/tools.ts'
+import { webhookStore } from './webhooks/webhooks.ts'
 
 export type OpenedStore = { store: Store; chunks: ChunkStore; snapshot: SnapshotReader }
 
@@ -81,7 +81,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     keys: keyStore(database),
     webhookSecrets: webhookSecretStore(database),
     audit: auditLog(plain),
-    callbacks: callbackStore(database),
+    webhooks: webhookStore(database),
     changes: changeStore(database),
     schedules: scheduleStore(database),
     homeId: () => homeId(database),

@@ -2,7 +2,6 @@ import { suite, test } from 'node:test'
 import { APPENDS } from './contract-appends.ts'
 import { AUDIT } from './contract-audit.ts'
 import { BLOCK_VERSIONS } from './contract-block-versions.ts'
-import { CALLBACKS } from './contract-callbacks.ts'
 import { CHANGES } from './contract-changes.ts'
 import { CLAIMS } from './contract-claims.ts'
 import { CONVERSATIONS } from './contract-conversations.ts'
@@ -21,6 +20,7 @@ import { SEARCH } from './contract-search.ts'
 import { SHARES } from './contract-shares.ts'
 import { STEERS } from './contract-steers.ts'
 import { STREAMS } from './contract-streams.ts'
+import { WEBHOOKS } from './contract-webhooks.ts'
 import type { StorageFixture } from './fixture-storage.ts'
 
 /** Tests that run on every database, by title. */
@@ -47,7 +47,7 @@ const CONTRACT: ContractTests = {
   ...AUDIT,
   ...MCP_SERVERS,
   ...CONVERSATIONS,
-  ...CALLBACKS,
+  ...WEBHOOKS,
   ...SEARCH,
   ...SCHEDULES,
   ...GATEWAY,

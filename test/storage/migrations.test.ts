@@ -63,7 +63,7 @@ const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> 
   conversations: { mapped: CONVERSATION_COLUMNS, besides: ['system_prompt', 'deleted_at'] },
   runs: {
     mapped: RUN_COLUMNS,
-    besides: ['callback_reach', 'callback_due_at', 'callback_tries', 'queue_rank', 'idempotency_key', 'request_digest'],
+    besides: ['callback_reach', 'queue_rank', 'idempotency_key', 'request_digest'],
   },
   steps: { mapped: STEP_COLUMNS, besides: ['organization_id', 'run_number'] },
   blocks: { mapped: BLOCK.columns },

@@ -50,6 +50,7 @@ import {
 import { instantsSettledOnce, outcomesAreExplained, type ScheduleRecord } from './schedules.ts'
 import { oneTerminal, streamNumbers, tokensReconcile } from './streams.ts'
 import { type RunTrace, traceRun } from './trace.ts'
+import { type CallbackRecord, callbacksAreOwed, type DeliveryRecord, deliveriesAreTrue } from './webhooks.ts'
 
 /** Invariants of each run. */
 export const RUN_INVARIANTS: readonly Invariant<RunTrace>[] = [
@@ -141,6 +142,11 @@ export const checkBlockHistory = (record: BlockHistoryRecord): Violation[] => ap
 
 export const checkSchedule = (record: ScheduleRecord): Violation[] =>
   apply(SCHEDULE_INVARIANTS, record, record.schedule.id)
+
+export const checkCallback = (record: CallbackRecord): Violation[] => apply([callbacksAreOwed], record, record.runId)
+
+export const checkDelivery = (record: DeliveryRecord): Violation[] =>
+  apply([deliveriesAreTrue], record, `webhook delivery ${record.delivery.eventId}`)
 
 export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 

@@ -20,6 +20,7 @@ import { scheduleOperations } from './schedules.ts'
 import { serverOperations } from './server.ts'
 import { sessionOperations } from './session.ts'
 import { webhookSecretOperations } from './webhook-secret.ts'
+import { webhookOperations } from './webhooks.ts'
 import { workspaceOperations } from './workspaces.ts'
 
 /** Operations that the official client does not have. Errors have the same format, so that one client can read both. */
@@ -40,6 +41,7 @@ export const HOLDFAST: Surface = {
     ...mcpOperations,
     ...auditOperations,
     ...webhookSecretOperations,
+    ...webhookOperations,
     ...sessionOperations,
     ...cacheOperations,
     ...modelNoteOperations,

@@ -8,7 +8,10 @@ import type { Store } from '../../ports/store.ts'
 /** The part of the service context that the rotation uses. */
 type RotationContext = {
   secretKeys: SecretKeys
-  deps: { store: Pick<Store, 'credentials' | 'mcpServers' | 'agents' | 'webhookSecrets'>; clock: Pick<Clock, 'sleep'> }
+  deps: {
+    store: Pick<Store, 'credentials' | 'mcpServers' | 'agents' | 'webhookSecrets' | 'webhooks'>
+    clock: Pick<Clock, 'sleep'>
+  }
 }
 
 const PAGE = 100
@@ -26,7 +29,8 @@ export async function rotateSecretKey({ secretKeys: keys, deps }: RotationContex
     (await resealAll(keys, store.credentials)) +
     (await resealAll(keys, store.mcpServers)) +
     (await resealAll(keys, store.agents)) +
-    (await resealAll(keys, store.webhookSecrets))
+    (await resealAll(keys, store.webhookSecrets)) +
+    (await resealAll(keys, store.webhooks))
   let resealed = await resealEach()
   for (let late = 1; late > 0; resealed += late) {
     await clock.sleep(GRACE_MS)

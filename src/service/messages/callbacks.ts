@@ -1,6 +1,6 @@
 import { isOperator } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
-import type { CallbackRequest } from '../../ports/callback-store.ts'
+import type { CallbackRequest } from '../../ports/webhook-store.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /** Checks whether the caller may use this webhook URL. The sender checks it again before each request. */

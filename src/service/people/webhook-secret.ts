@@ -1,28 +1,22 @@
-import { HOUR_MS } from '../../core/duration.ts'
 import type { OrganizationId } from '../../core/id.ts'
-import { newWebhookKey, signingKeys, type WebhookKeys, type WebhookSecretId } from '../../core/webhook-secret.ts'
+import { KEY_OVERLAP_MS, signingKeys, type WebhookKeys, type WebhookSecretId } from '../../core/webhook-secret.ts'
 import type { ServiceContext } from '../service-context.ts'
+import { makeKey } from '../webhooks/make-key.ts'
 import { newAuditEntry } from './audit.ts'
 import { organizationFor } from './organization-for.ts'
-
-/** How long the key before a change signs too. */
-const OVERLAP_MS = 24 * HOUR_MS
-
-/** Each uuid has 74 random bits; five of them exceed the 256 bits of the key. */
-const UUIDS_PER_KEY = 5
 
 /** Creates the key that signs the webhooks of an organization, or replaces it. It is returned here and never again. */
 export async function newWebhookSecret(
   { organizationId: named }: { organizationId?: string },
   context: ServiceContext,
 ): Promise<{ key: string; createdAt: number; previousUntil: number | undefined }> {
-  const { clock, digest, randomness, store } = context.deps
+  const { clock, randomness, store } = context.deps
   const organizationId = await organizationFor(named, context)
   const before = await openKeys(organizationId, context)
-  const key = newWebhookKey(digest(Array.from({ length: UUIDS_PER_KEY }, () => randomness.uuid()).join()))
+  const key = makeKey(context.deps)
   const id: WebhookSecretId = `whs-${randomness.uuid()}`
   const createdAt = clock.now()
-  const previousUntil = before && createdAt + OVERLAP_MS
+  const previousUntil = before && createdAt + KEY_OVERLAP_MS
   const keys: WebhookKeys =
     before && previousUntil ? { current: key, previous: before.current, previousUntil } : { current: key }
   const sealed = context.secretKeys.box.seal(JSON.stringify(keys), id)

@@ -3,7 +3,9 @@ import {
   checkAcrossRuns,
   checkAuditChain,
   checkBlockHistory,
+  checkCallback,
   checkConversation,
+  checkDelivery,
   checkImportObject,
   checkRun,
   checkSchedule,
@@ -16,6 +18,7 @@ import { oneTerminal } from '../../core/invariants/streams.ts'
 import { isOver, phaseOf, type Run } from '../../core/run.ts'
 import { QUARANTINE_FROM } from '../../engine/dispatcher.ts'
 import type { ServiceContext } from '../service-context.ts'
+import { listWebhooks } from '../webhooks/webhooks.ts'
 import { checkAllGateway } from './check-gateway.ts'
 
 export type StoreReport = {
@@ -64,6 +67,9 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
   for await (const record of context.snapshot.importObjects()) report.violations.push(...checkImportObject(record))
   for await (const record of context.snapshot.blockHistories()) report.violations.push(...checkBlockHistory(record))
   for await (const record of context.snapshot.schedules()) report.violations.push(...checkSchedule(record))
+  for await (const record of context.snapshot.callbacks()) report.violations.push(...checkCallback(record))
+  for await (const record of context.snapshot.webhookDeliveries()) report.violations.push(...checkDelivery(record))
+  report.notices.push(...(await disabledWebhooks(context)))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
   report.violations.push(...(await checkAllGateway(context, workers)))
   await checkUnfinished(
@@ -84,6 +90,13 @@ async function findUnendedStreams({ deps: { store, streams, clock } }: ServiceCo
   await clock.sleep(STREAM_END_MS)
   const still = new Set(await streams.unended(UNENDED_PAGE))
   return candidates.filter((id) => still.has(id))
+}
+
+async function disabledWebhooks(context: ServiceContext): Promise<StoreNotice[]> {
+  const webhooks = await listWebhooks(context)
+  return webhooks.flatMap(({ id, state, stateReason = '' }) =>
+    state === 'disabled' ? [{ where: id, detail: `the webhook is disabled. ${stateReason}` }] : [],
+  )
 }
 
 const isHeld = ({ leaseOwner }: Run, workers: ReadonlySet<string>): boolean =>

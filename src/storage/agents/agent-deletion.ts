@@ -71,6 +71,8 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
     db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
   ),
   statement<AgentParameter>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
+  // After the runs and schedules, whose last changes may be told of.
+  statement<AgentParameter>()((db, p) => db.deleteFrom('webhook_deliveries').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('conversations').where('agent_id', '=', p('agent'))),
   // After the conversations: an indexer locks the conversation first, and finds it gone.
   statement<AgentParameter>()((db, p) => db.deleteFrom('message_index').where('agent_id', '=', p('agent'))),

@@ -12,12 +12,13 @@ type SealedSecrets<Id extends string> = {
   reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
 
-type Table = 'agents' | 'mcp_servers' | 'webhook_secrets'
+type Table = 'agents' | 'mcp_servers' | 'webhook_secrets' | 'webhooks'
 
 const STATEMENTS = {
   agents: statementsFor('agents'),
   mcp_servers: statementsFor('mcp_servers'),
   webhook_secrets: statementsFor('webhook_secrets'),
+  webhooks: statementsFor('webhooks'),
 }
 
 export function sealedSecrets<Id extends string>(table: Table, { read, write }: Database): SealedSecrets<Id> {

@@ -16,6 +16,7 @@ import { erasure } from './015-erasure.ts'
 import { schedules } from './016-schedules.ts'
 import { blockVersions } from './017-block-versions.ts'
 import { gatewayPeople } from './018-gateway-people.ts'
+import { webhooks } from './019-webhooks.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -47,6 +48,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     schedules,
     blockVersions,
     gatewayPeople,
+    webhooks,
   ],
   chunks: [firstOfChunks],
 }

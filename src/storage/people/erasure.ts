@@ -169,6 +169,8 @@ export const OWNED_TABLES = [
   'gateway_tokens',
   'gateway_identities',
   'webhook_secrets',
+  'webhook_deliveries',
+  'webhooks',
   'imports',
   'agent_tags',
   'conversations',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { RunCallback } from '../../core/callback.ts'
 import type { RunId } from '../../core/id.ts'
 import type { Run } from '../../core/run.ts'
+import type { RunCallback } from '../../core/webhook-delivery.ts'
 import { type RowOf, rowMapper } from './row-mapping.ts'
 
 const FIELDS = rowMapper<Omit<Run, 'callback'>>()({

@@ -27,6 +27,7 @@ import type { ScheduleRow, SettledInstantRow } from './schedule-row.ts'
 import type { SearchTables } from './search-tables.ts'
 import type { StepRow } from './step-row.ts'
 import type { ToolRow } from './tool-row.ts'
+import type { DeliveryRow, WebhookRow } from './webhook-row.ts'
 
 type FurtherTables = SearchTables & GatewayTables<Numbered>
 
@@ -69,6 +70,8 @@ export type Tables = FurtherTables & {
   changes: ChangesTable
   schedules: Numbered & ScheduleRow
   schedule_instants: { schedule_id: ScheduleId; organization_id: OrganizationId } & SettledInstantRow
+  webhooks: Numbered & WebhookRow
+  webhook_deliveries: Numbered & DeliveryRow
   homes: { id: string }
   change_marks: { number: number; at: number; pruned: number }
 }
@@ -104,8 +107,6 @@ type ConversationsTable = Numbered &
 type RunsTable = WithDefaults<RunRow, 'number' | 'waiting' | 'deaths' | 'chunk_bound'> & {
   /** Which addresses the webhook may reach. */
   callback_reach: AddressTrust | null
-  callback_due_at: number | null
-  callback_tries: Generated<number>
   /** 0 for a run that must go next (it continues after an approval, interrupts, or was steered), 1 for any other. */
   queue_rank: number
   idempotency_key: string | null

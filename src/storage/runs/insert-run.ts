@@ -44,7 +44,6 @@ export async function insertRun(
     request_digest: run.idempotency?.digest ?? null,
     callback_url: run.callback?.url ?? null,
     callback_reach: run.callback?.trust ?? null,
-    callback_due_at: run.callback ? run.createdAt : null,
   })
   await insertEvents(db, row!, { entries: [entry], from: 1, commitId: run.id })
   return row!
@@ -89,7 +88,6 @@ const INSERTED = [
   'request_digest',
   'callback_url',
   'callback_reach',
-  'callback_due_at',
 ] as const
 
 const insert = statement<Pick<NewRow<'runs'>, (typeof INSERTED)[number]>>()((db, p) =>

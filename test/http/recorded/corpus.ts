@@ -7,6 +7,7 @@ import { MESSAGE_STORY } from './story/messages.ts'
 import { PEOPLE, PEOPLE_LEAVE } from './story/people.ts'
 import { SCHEDULE_STORY } from './story/schedules.ts'
 import { SERVER_STORY } from './story/server.ts'
+import { WEBHOOK_STORY } from './story/webhooks.ts'
 
 export const GENERATED = new URL('generated.json', import.meta.url)
 
@@ -19,6 +20,7 @@ export const STORY: readonly RecordedRequest[] = [
   ...AGENT_FILES,
   ...WORKSPACES,
   ...SCHEDULE_STORY,
+  ...WEBHOOK_STORY,
   ...SERVER_STORY,
 ]
 

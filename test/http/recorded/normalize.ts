@@ -27,6 +27,7 @@ const FIXED = '00000000-'
 const MOMENT = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?/g
 const SPELLED_MOMENT = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [AP]M UTC[+-]?\d*/g
 const KEY = /\bhfk-[0-9a-f]{12}(-[0-9a-f]{64})?/g
+const WEBHOOK_KEY = /\bwhsec_[A-Za-z0-9+/]+=*/g
 const DIGEST = /\b[0-9a-f]{64}\b/g
 /** Generated names with random digits. */
 const SHORT_ID = /\b(agent|process)-[0-9a-f]{8}\b(?!-)/g
@@ -57,6 +58,7 @@ export function newNormalizer(placeholders: readonly (readonly [text: string, na
     for (const [place, name] of placeholders) plain = plain.replaceAll(place, name)
     return plain
       .replaceAll(KEY, (_, secret) => (secret ? '<key>' : '<key prefix>'))
+      .replaceAll(WEBHOOK_KEY, '<webhook key>')
       .replaceAll(ID, (id, prefix: string, uuid: string) => (uuid.startsWith(FIXED) ? id : nameOf(id, prefix)))
       .replaceAll(SHORT_ID, (id, prefix: string) => (id.endsWith('00000000') ? id : nameOf(id, prefix)))
       .replaceAll(SECONDS, '$1 <seconds>')

@@ -1,5 +1,6 @@
 import { defined } from './defined.ts'
-/** The state of a run's callback (webhook), as stored on the run. */
+
+/** The callback (webhook) of a run, as stored on the run. */
 export type RunCallback = {
   url: string
   /** When the receiver last answered. */
@@ -9,13 +10,13 @@ export type RunCallback = {
 }
 
 /** The result of one delivery attempt. `refused`: the address is not allowed, so a retry would fail too. */
-export type CallbackTry =
+export type DeliveryTry =
   | { type: 'answered'; statusCode: number }
   | { type: 'failed'; detail: string }
   | { type: 'refused'; detail: string }
 
-/** The stored result. Without `dueAt` there is no further attempt. */
-export type CallbackOutcome = { sentAt?: number; statusCode?: number; error?: string; dueAt?: number }
+/** The stored result. Without `error` it is delivered, and without `dueAt` there is no further attempt. */
+export type DeliveryOutcome = { sentAt?: number; statusCode?: number; error?: string; dueAt?: number }
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -26,7 +27,7 @@ const BACKOFF_MS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUT
 export const MAX_TRIES = BACKOFF_MS.length + 1
 
 /** `tries` includes this attempt. */
-export function callbackOutcome(tried: CallbackTry, { tries, now }: { tries: number; now: number }): CallbackOutcome {
+export function deliveryOutcome(tried: DeliveryTry, { tries, now }: { tries: number; now: number }): DeliveryOutcome {
   const answer = tried.type === 'answered' ? { sentAt: now, statusCode: tried.statusCode } : {}
   if (tried.type === 'answered' && tried.statusCode >= 200 && tried.statusCode < 300) return answer
   const detail = tried.type === 'answered' ? `the webhook answered with status ${tried.statusCode}` : tried.detail
@@ -36,7 +37,7 @@ export function callbackOutcome(tried: CallbackTry, { tries, now }: { tries: num
   return { ...answer, error, ...defined({ dueAt: wait === undefined ? undefined : now + wait }) }
 }
 
-/** For a callback whose process died before it stored the result of the last attempt. */
-export const TRIES_EXHAUSTED: CallbackOutcome = {
+/** For a delivery whose process died before it stored the result of the last attempt. */
+export const TRIES_EXHAUSTED: DeliveryOutcome = {
   error: `The result of the last of ${MAX_TRIES} attempts is unknown. There is no further attempt.`,
 }
