@@ -72,6 +72,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/recorded/story/agents.ts': 'template_name is_template',
   'http/recorded/story/mcp-files-workspaces.ts':
     'override_existing_tools override_name override_model_handle env_vars_json port minutes',
+  'http/webhooks.test.ts': 'events',
   'http/schedules.test.ts': 'at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
   'http/shares.test.ts': 'limits models',
   'http/body-fields.test.ts':

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { DAY_MS } from '../../src/core/duration.ts'
 import { DEFAULT_ORGANIZATION } from '../../src/core/id.ts'
+import type { Schedule } from '../../src/core/schedule.ts'
 import { deliveryState, WEBHOOK_EVENT_NAMES, type Webhook } from '../../src/core/webhook.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { CallbackRequest } from '../../src/ports/webhook-store.ts'
@@ -226,16 +227,16 @@ export const WEBHOOKS: ContractTests = {
     // The credentials of the server belong to its operator.
     const operator = await createWebhook(store, { organizationId: DEFAULT_ORGANIZATION })
     const agent = await createAgent(store)
-    const schedule = {
-      id: `schedule-${randomUUID()}` as const,
+    const schedule: Schedule = {
+      id: `schedule-${randomUUID()}`,
       organizationId: ORGANIZATION,
       agentId: agent.agentId,
       name: 'late',
-      timing: { type: 'once' as const, at: AT },
+      timing: { type: 'once', at: AT },
       graceMs: 60_000,
       coalesce: true,
       inputs: [],
-      onGuarded: 'deny' as const,
+      onGuarded: 'deny',
       createdBy: { actor: 'home' },
       createdAt: AT,
       nextAt: AT,
