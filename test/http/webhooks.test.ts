@@ -11,7 +11,7 @@ async function serve(context: TestContext, answer?: Parameters<typeof listenForC
   const listener = await listenForCallbacks(answer)
   context.after(() => listener.close())
   const send = async (method: string, path: string, body?: object): Promise<{ status: number; body: WireValue }> => {
-    const response = await served.fetch(path, { method, ...(body && { body: JSON.stringify(body) }) })
+    const response = await served.fetch(path, body ? { method, body: JSON.stringify(body) } : { method })
     return { status: response.status, body: await response.json() }
   }
   const create = async (events: string[], url = listener.url) => {
