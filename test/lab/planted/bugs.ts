@@ -1,5 +1,6 @@
 import { CORE_BUGS } from './core-bugs.ts'
 import { ENGINE_BUGS } from './engine-bugs.ts'
+import { FEED_BUGS } from './feed-bugs.ts'
 import { GATEWAY_BUGS } from './gateway-bugs.ts'
 import { IMPORT_BUGS } from './import-bugs.ts'
 import type { PlantedBug } from './plant.ts'
@@ -20,4 +21,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...GATEWAY_BUGS,
   ...TENANT_BUGS,
   ...SCHEDULE_BUGS,
+  ...FEED_BUGS,
 ]

@@ -1,4 +1,5 @@
 import { defined } from '../../../src/core/defined.ts'
+import { startPostgres } from '../../harness/postgres.ts'
 import { runSeeds } from '../simulator/run-seeds.ts'
 import { type PlantedBug, plant } from './plant.ts'
 
@@ -23,6 +24,8 @@ export type HuntResult = {
 export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntResult> {
   const { name, breaks } = bug
   const started = performance.now()
+  const server = bug.lab === 'feed' ? await startPostgres() : undefined
+  if (server && 'skip' in server) return { name, breaks, ms: 0, fault: server.skip }
   const { worker, remove } = plant(bug)
   try {
     const report = await runSeeds({
@@ -32,6 +35,8 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
       onViolation: 'stop',
       repeatEvery: 0,
       silenceMs: SILENCE_MS,
+      // Of this process: it ends with it, also when a worker is killed.
+      ...defined({ environment: server && { TEST_DATABASE_URL: server.url } }),
     })
     const found = report.violations[0]
     const ms = performance.now() - started
@@ -46,6 +51,7 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
     }
   } finally {
     remove()
+    await server?.stop()
   }
 }
 

@@ -10,8 +10,8 @@ export type PlantedBug = {
   file: string
   find: string
   replace: string
-  /** The simulation that must find it: a day of turns, or an import. */
-  lab?: 'imports' | 'gateway'
+  /** The simulation that must find it; without it, a day of turns. `feed` needs PostgreSQL. */
+  lab?: 'imports' | 'gateway' | 'feed'
   /** The promise that the bug breaks. */
   breaks: string
 }
@@ -23,6 +23,7 @@ const WORKERS = {
   turns: 'seed-worker.ts',
   imports: 'import-seed-worker.ts',
   gateway: 'gateway/gateway-seed-worker.ts',
+  feed: 'feed-seed-worker.ts',
 } as const
 
 export type PlantedCopy = { worker: string; remove(): void }

@@ -14,6 +14,8 @@ export type SeedsOptions = {
   repeatEvery?: number
   /** The worker script; for planted bugs that of the patched copy. */
   worker?: string
+  /** For the workers. */
+  environment?: Record<string, string>
   /**
    * A seed takes a fraction of a second; a worker that computes for this long without output is in an endless loop. On
    * a busy machine a worker may wait long for its processor: that does not count.
@@ -67,6 +69,9 @@ export const neverReached = (reached: Record<string, number>): string[] =>
 export const seedsPerCoreMinute = ({ seeds, cpuMs }: SeedsReport): number =>
   cpuMs > 0 ? Math.round((seeds / cpuMs) * 60_000) : 0
 
+/** Overlapping transactions and readers of the feed of changes. */
+export const FEED_WORKER = fileURLToPath(new URL('./feed-seed-worker.ts', import.meta.url))
+
 /** Simulated imports. */
 export const IMPORT_WORKER = fileURLToPath(new URL('./import-seed-worker.ts', import.meta.url))
 
@@ -81,6 +86,7 @@ const STRETCH = 500
 export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
   const { from, to, workers = 1, onViolation = 'continue', repeatEvery = 100, worker = WORKER } = options
   const { silenceMs = SILENCE_MS } = options
+  const env = Object.assign({}, process.env, options.environment)
   const started = performance.now()
   const report: SeedsReport = {
     seeds: 0,
@@ -116,7 +122,7 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
     for (let next = from + index; next <= to && !isOver(); next += STRETCH * workers) {
       const last = Math.min(to, next + STRETCH * workers - 1)
       const range = [next, last, workers, repeatEvery].map(String)
-      const child = spawn(process.execPath, [worker, ...range], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [worker, ...range], { stdio: ['ignore', 'pipe', 'pipe'], env })
       children.push(child)
       await followChild(child, { next, step: workers, to: last, take, silenceMs })
     }
