@@ -11,6 +11,8 @@ import { HealthScreen } from './screens/health.ts'
 import { type Approval, InboxScreen } from './screens/inbox.ts'
 import { RunScreen } from './screens/run.ts'
 import { RunsScreen } from './screens/runs.ts'
+import { ScheduleScreen } from './screens/schedule.ts'
+import { SchedulesScreen } from './screens/schedules.ts'
 import { SettingsScreen } from './screens/settings.ts'
 import { SignInScreen } from './screens/sign-in.ts'
 import { signedIn, signOut } from './session.ts'
@@ -24,6 +26,7 @@ const SCREENS: Record<string, Screen> = {
   chat: { title: 'Chat', list: ChatScreen, of: ChatScreen },
   runs: { title: 'Runs', list: RunsScreen, of: RunScreen },
   agents: { title: 'Agents', list: AgentsScreen, of: AgentScreen },
+  schedules: { title: 'Schedules', list: SchedulesScreen, of: ScheduleScreen },
   health: { title: 'Health', list: HealthScreen },
   settings: { title: 'Settings', list: SettingsScreen },
 }

@@ -8,6 +8,7 @@ export type ChangedKind =
   | 'block'
   | 'tool'
   | 'mcp_server'
+  | 'schedule'
   | 'key'
   | 'user'
   | 'credential'

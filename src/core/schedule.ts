@@ -105,6 +105,17 @@ function nextOf(timing: ScheduleTiming, after: number): number | undefined {
   }
 }
 
+/** Instants to come, in order; in quiet hours they will be skipped. */
+export function upcomingInstants(
+  schedule: Pick<Schedule, 'timing' | 'endsAt' | 'quietHours' | 'nextAt'>,
+  limit: number,
+): { instant: number; isQuiet: boolean }[] {
+  const upcoming: { instant: number; isQuiet: boolean }[] = []
+  for (let next = schedule.nextAt; next !== undefined && upcoming.length < limit; next = nextInstant(schedule, next))
+    upcoming.push({ instant: next, isQuiet: schedule.quietHours !== undefined && isQuiet(schedule.quietHours, next) })
+  return upcoming
+}
+
 const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/
 
 /** Why a schedule cannot be accepted. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
-import type { ScheduleTiming } from '../../core/schedule.ts'
+import { type ScheduleTiming, upcomingInstants } from '../../core/schedule.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
 import { acceptCallback } from '../../service/messages/callbacks.ts'
 import {
@@ -212,4 +212,22 @@ const history = operation({
   },
 })
 
-export const scheduleOperations = [create, list, show, remove, pause, resume, run, history]
+const upcoming = operation({
+  route: 'GET /v1/schedules/:schedule_id/upcoming',
+  scope: 'read',
+  summary: 'Lists the next instants of a schedule',
+  params: schedulePath,
+  query: z.object({ limit: limit(5, 100) }),
+  answer: z.array(
+    z.object({ instant: z.string(), quiet: z.boolean().describe('In quiet hours: it will be skipped.') }),
+  ),
+  async handle({ params, query }, context) {
+    const schedule = await requireSchedule(params.schedule_id, context)
+    return upcomingInstants(schedule, query.limit).map(({ instant, isQuiet }) => ({
+      instant: new Date(instant).toISOString(),
+      quiet: isQuiet,
+    }))
+  },
+})
+
+export const scheduleOperations = [create, list, show, remove, pause, resume, run, history, upcoming]

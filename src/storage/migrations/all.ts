@@ -17,6 +17,7 @@ import { schedules } from './016-schedules.ts'
 import { blockVersions } from './017-block-versions.ts'
 import { gatewayPeople } from './018-gateway-people.ts'
 import { webhooks } from './019-webhooks.ts'
+import { scheduleChanges } from './020-schedule-changes.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -49,6 +50,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     blockVersions,
     gatewayPeople,
     webhooks,
+    scheduleChanges,
   ],
   chunks: [firstOfChunks],
 }

@@ -12,6 +12,7 @@ const changeSchema = z
         'block',
         'tool',
         'mcp_server',
+        'schedule',
         'key',
         'user',
         'credential',
@@ -21,8 +22,8 @@ const changeSchema = z
       ])
       .describe('What changed. The last six are for keys with the scope "admin".'),
     id: z.string(),
-    agent_id: z.string().optional().describe('The agent of a run or a conversation.'),
-    conversation_id: z.string().optional().describe('The conversation of a run.'),
+    agent_id: z.string().optional().describe('The agent of a run, a conversation or a schedule.'),
+    conversation_id: z.string().optional().describe('The conversation of a run or a schedule.'),
     verb: z.enum(['created', 'changed', 'deleted']),
   })
   .meta({ id: 'Change', description: 'A row that was created, changed or deleted. Fetch it to see its new content.' })

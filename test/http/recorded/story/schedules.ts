@@ -33,6 +33,8 @@ export const SCHEDULE_STORY: readonly RecordedRequest[] = [
   get('/v1/schedules'),
   get('/v1/schedules', { key: 'other-admin' }),
   get('/v1/schedules/{{schedule}}'),
+  get('/v1/schedules/{{schedule}}/upcoming?limit=2'),
+  get('/v1/schedules/{{schedule}}/upcoming', { key: 'other-admin' }),
   get('/v1/schedules/{{schedule}}', { key: 'other-admin' }),
   post('/v1/schedules/{{schedule}}/pause'),
   post('/v1/schedules/{{schedule}}/resume'),
