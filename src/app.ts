@@ -37,6 +37,7 @@ import type { Tool } from './ports/tool.ts'
 import { oauthOverrides, strategiesOf } from './providers/credentials/configured-flows.ts'
 import { newCredentialPool } from './providers/credentials/credential-pool.ts'
 import { environmentSources } from './providers/credentials/environment-keys.ts'
+import { newRefreshOnce } from './providers/credentials/refresh-once.ts'
 import { newProviderDirectory } from './providers/directory.ts'
 import { newEmbedder } from './providers/embeddings/embedder.ts'
 import { modelsFrom } from './providers/models.ts'
@@ -135,10 +136,15 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const programs = lazyStdioPrograms({ folder, home, clock, sandbox, isPublicAddress, report })
   const mcp = newMcpClient({
     servers: store.mcpServers,
+    credentials: store.credentials,
     programs,
     clock,
+    randomness,
     box: secrets.box,
     fetch: newOutbound(STREAMING_LIMITS).fetch,
+    outbound: newOutbound({ maxBytes: 1024 * 1024 }),
+    refreshOnce: (redeem) =>
+      newRefreshOnce({ store: store.credentials, box: secrets.box, redeem, clock, randomness, report }),
   })
   const packages = newPythonPackages(home, { clock })
   const directory = newProviderDirectory(set, { overrides, environment })

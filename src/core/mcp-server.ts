@@ -2,6 +2,7 @@ import { maskedSecret } from './credential.ts'
 import { defined } from './defined.ts'
 import { DEFAULT_ORGANIZATION, type McpServerId, type OrganizationId } from './id.ts'
 import type { JsonObject } from './json.ts'
+import type { McpOAuth } from './mcp-oauth.ts'
 import type { Effects } from './tool-call.ts'
 
 /** How to connect to a server. Secrets are stored separately. */
@@ -13,12 +14,19 @@ export type McpStdioTransport = { type: 'stdio'; command: string; args: string[]
 export type McpHttpTransport = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
 
 /** Stored encrypted, bound to the server's id. */
-export type McpSecrets = { token?: string; headers?: Record<string, string>; env?: Record<string, string> }
+export type McpSecrets = {
+  token?: string
+  headers?: Record<string, string>
+  env?: Record<string, string>
+  oauth?: McpOAuth
+}
 
 /** The result of the last attempt to list the tools of a server. */
 export type McpContact =
   | { state: 'reached'; at: number }
   | { state: 'failed'; at: number; detail: string }
+  /** `scope`: what it asked for. */
+  | { state: 'needs-authorization'; at: number; detail: string; scope?: string }
   /** The server was changed since the last attempt. */
   | { state: 'not-asked' }
   /** Of rows that were written before programs had a sandbox. */
@@ -109,6 +117,10 @@ export function requestHeaders(
   const isBare = authHeader.toLowerCase() === 'authorization' && !/\s/.test(token.trim())
   return { ...headers, [authHeader]: isBare ? `Bearer ${token.trim()}` : token }
 }
+
+/** A server with a token or a header for it is not asked for OAuth. */
+export const hasOwnToken = ({ token, headers }: McpSecrets): boolean =>
+  token !== undefined || Object.keys(headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
 
 /**
  * Only operators register servers of the default organization: these may have private addresses and be stdio programs.

@@ -19,7 +19,7 @@ export function registerAccessLog(server: FastifyInstance, log: LogSink): void {
       id: request.id,
       from,
       method,
-      url,
+      url: withoutCode(url),
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
       run: reply.getHeader('x-run-id') ?? null,
@@ -32,6 +32,9 @@ export function registerAccessLog(server: FastifyInstance, log: LogSink): void {
     done()
   })
 }
+
+/** The answer of an authorization server comes as an address; its parts are secrets until they are used. */
+const withoutCode = (url: string): string => url.replaceAll(/([?&](?:code|state)=)[^&]*/g, '$1[secret]')
 
 /** Logs an internal error with the request that caused it. */
 export function logFault(fault: unknown, where: string, log: LogSink): void {

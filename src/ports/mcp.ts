@@ -1,5 +1,6 @@
 import type { McpServerId, OrganizationId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
+import type { McpAuthorization, McpOAuthClient } from '../core/mcp-oauth.ts'
 import type { McpSecrets, McpServer, McpToolDefinition, McpToolLink } from '../core/mcp-server.ts'
 import type { ToolAnswer, ToolContext } from './tool.ts'
 
@@ -7,19 +8,52 @@ import type { ToolAnswer, ToolContext } from './tool.ts'
 export type McpListing =
   | { type: 'listed'; tools: McpToolDefinition[] }
   | { type: 'failed'; kind: 'timeout' | 'unreachable' | 'unauthorized' | 'unusable'; detail: string }
+  /** A person must authorize it. */
+  | { type: 'needs-authorization'; detail: string; scope?: string }
 
 export type McpResource = { uri: string; name: string; description?: string; mimeType?: string }
 export type McpPrompt = { name: string; description?: string; arguments: string[] }
 
 export type McpCatalog =
   | { type: 'listed'; resources: McpResource[]; prompts: McpPrompt[] }
-  | Extract<McpListing, { type: 'failed' }>
+  | Exclude<McpListing, { type: 'listed' }>
 
 /** `pinned`: the definition that was approved; a server that lists another one is not called. */
 export type McpCall = { organizationId: OrganizationId; link: McpToolLink; pinned: McpToolDefinition; input: Json }
 
 /** Calls with the same `session` share state at the server; different sessions share none. */
 export type McpCallContext = Pick<ToolContext, 'signal' | 'idempotencyKey' | 'progress'> & { session?: string }
+
+/** A client that an administrator registered at the authorization server of an MCP server. */
+export type GivenClient = McpOAuthClient & { isGiven: true }
+
+export type BegunAuthorization =
+  /** A person opens `address`, and is then sent to the redirect URL. */
+  { type: 'begun'; address: string; until: number } | { type: 'failed'; detail: string }
+
+/** What the authorization server sent with the person: a code or a refusal. */
+export type AuthorizationReply = { state: string; code?: string; issuer?: string; refusal?: string }
+
+export type FinishedAuthorization =
+  /** `isRepeated`: it was authorized by an earlier request with the same reply. */
+  | { type: 'authorized'; server: McpServer; isRepeated: boolean }
+  | { type: 'refused'; server: McpServer; detail: string; next?: 'try-again' }
+  /** Of no authorization that waits. */
+  | { type: 'unknown' }
+
+/** Authorization of this server at HTTP servers, by a person (OAuth). Failures are values. */
+export type McpAuthorizations = {
+  /** Repeated while it waits, it returns the same address. */
+  begin(
+    server: McpServer,
+    request: { redirectUrl: string; client: GivenClient | undefined },
+  ): Promise<BegunAuthorization>
+  finish(reply: AuthorizationReply): Promise<FinishedAuthorization>
+  /** Deletes the tokens of this server. */
+  end(server: McpServer): Promise<void>
+  /** Of servers of one organization, in the same order. */
+  statesOf(servers: readonly McpServer[]): Promise<McpAuthorization[]>
+}
 
 /** Client of MCP servers. Methods never reject: failures are values. */
 export type Mcp = {
@@ -34,5 +68,6 @@ export type Mcp = {
   seal(secrets: McpSecrets, id: McpServerId): string
   /** Undefined: sealed with a key that this home does not have. */
   secretsOf(server: McpServer): McpSecrets | undefined
+  authorizations: McpAuthorizations
   close(): Promise<void>
 }

@@ -30,6 +30,12 @@ export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'sources' | 'endProce
     list: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
     catalog: async () => ({ type: 'failed', kind: 'unreachable', detail: 'this test has no MCP servers' }),
     call: async () => ({ status: 'error', output: 'This test has no MCP servers.' }),
+    authorizations: {
+      begin: async () => ({ type: 'failed', detail: 'this test has no MCP servers' }),
+      finish: async () => ({ type: 'unknown' }),
+      end: async () => undefined,
+      statesOf: async (servers) => servers.map(() => ({ state: 'none' })),
+    },
     forget: () => undefined,
     remove: async () => undefined,
     seal: (secrets, id) => plainBox.seal(JSON.stringify(secrets), id),

@@ -50,6 +50,14 @@ export const NO_PROGRAMS: StdioPrograms = {
   close: async () => undefined,
 }
 
+/** No server of these tests is authorized by a person. */
+export const NO_OAUTH: Pick<McpClientDeps, 'credentials' | 'randomness' | 'outbound' | 'refreshOnce'> = {
+  credentials: { get: async () => undefined, list: async () => [] } as never,
+  randomness: { uuid: randomUUID },
+  outbound: { addressFault: () => undefined, fetch: UNRESTRICTED_FETCH },
+  refreshOnce: () => async () => ({ type: 'unchanged' }),
+}
+
 export const TRANSPORTS: McpHttpTransport['type'][] = ['streamable_http', 'sse']
 
 export const addressOf = (remote: McpTestServer, type: McpHttpTransport['type']): McpHttpTransport => ({
@@ -73,8 +81,10 @@ export async function openMcpClientFixture(
       recorded.push(id)
       return { add: [], change: [], remove: [] }
     },
+    update: async () => undefined,
   }
   const mcp = newMcpClient({
+    ...NO_OAUTH,
     servers,
     programs: NO_PROGRAMS,
     clock: { now: Date.now },

@@ -10,7 +10,7 @@ import type { McpServer } from '../../src/core/mcp-server.ts'
 import { rotateSecretKey } from '../../src/service/credentials/rotate-secret-key.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { newMcpClient } from '../../src/tools/mcp/mcp-client.ts'
-import { NO_PROGRAMS } from './fixture-client.ts'
+import { NO_OAUTH, NO_PROGRAMS } from './fixture-client.ts'
 import { UNRESTRICTED_FETCH } from './fixture-outbound.ts'
 
 test('after key rotation the new key opens the secrets of MCP servers, and the old one does not', async (t) => {
@@ -24,6 +24,7 @@ test('after key rotation the new key opens the secrets of MCP servers, and the o
   const keys = openSecretKeys(home)
   const client = (box = keys.box) =>
     newMcpClient({
+      ...NO_OAUTH,
       programs: NO_PROGRAMS,
       clock: { now: Date.now },
       servers: store.mcpServers,

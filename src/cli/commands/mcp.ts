@@ -1,5 +1,6 @@
 import { defined } from '../../core/defined.ts'
 import type { Json } from '../../core/json.ts'
+import type { McpAuthorization } from '../../core/mcp-oauth.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { listMcpServers, mcpServerTools, type ShownMcpServer } from '../../service/tools/mcp-servers.ts'
@@ -46,16 +47,17 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
     const { out } = cli
     const server = await requireServerNamed(which, context)
     if (json) return printJson(out, serverJson(server))
-    const { contact, shownSecrets, transport } = server
+    const { contact, shownSecrets, transport, authorization } = server
     const now = context.deps.clock.now()
-    const since = contact.state === 'reached' || contact.state === 'failed' ? `, ${ageText(now - contact.at)} ago` : ''
+    const since = 'at' in contact ? `, ${ageText(now - contact.at)} ago` : ''
     out.line(`${out.look.paint.bold(safeText(server.name))} (${server.id})`)
     printFields(
       [
         ['address', safeText(addressOf(server))],
         ['transport', transport.type],
         ['state', `${contact.state}${since}`],
-        ['detail', contact.state === 'failed' ? safeText(contact.detail) : ''],
+        ['detail', 'detail' in contact ? safeText(contact.detail) : ''],
+        ['authorization', authorizationText(authorization, now)],
         ['token', shownSecrets.token],
         ['headers', Object.keys(shownSecrets.headers ?? {}).join(', ')],
         ['tools', count((await mcpServerTools(server.id, context)).length, 'tool')],
@@ -63,6 +65,23 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
       out,
     )
   })
+
+function authorizationText(authorization: McpAuthorization, now: number): string {
+  switch (authorization.state) {
+    case 'none':
+      return ''
+    case 'needed':
+      return 'needed; see mcp connect'
+    case 'waiting':
+      return `waits for a person to open ${safeText(authorization.address)}`
+    case 'authorized': {
+      const { issuer, expiresAt, refreshFailure } = authorization
+      const end = expiresAt === undefined ? '' : `, token ${expiresAt < now ? 'expired' : 'valid'}`
+      const failure = refreshFailure === undefined ? '' : `; last renewal failed: ${refreshFailure}`
+      return safeText(`by ${issuer}${end}${failure}`)
+    }
+  }
+}
 
 type AddFlags = JsonFlag & {
   sse?: boolean
@@ -125,7 +144,7 @@ export const update = (
     await printServer(`Updated ${safeText(server.name)}`, server.id, { context, flags, cli })
   })
 
-async function printServer(
+export async function printServer(
   done: string,
   id: string,
   { context, flags, cli }: { context: ServiceContext; flags: JsonFlag; cli: CliContext },
@@ -136,7 +155,9 @@ async function printServer(
   const state =
     contact.state === 'failed'
       ? `it cannot be used yet: ${safeText(contact.detail)}`
-      : `${contact.state}, ${count(tools.length, 'tool')}`
+      : contact.state === 'needs-authorization'
+        ? `a person must authorize it. Begin with ${commandLine(`mcp connect ${server.name}`)}`
+        : `${contact.state}, ${count(tools.length, 'tool')}`
   printResult(cli, flags, { sentence: `${done} (${server.id}): ${state}.`, value: serverJson(server) })
 }
 
@@ -296,7 +317,7 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
     return 0
   })
 
-const requireServerNamed = async (which: string, context: ServiceContext): Promise<ShownMcpServer> =>
+export const requireServerNamed = async (which: string, context: ServiceContext): Promise<ShownMcpServer> =>
   pickOne(await listMcpServers(context), which, { prefix: 'mcp_server', noun: 'MCP server', lister: 'mcp' })
 
 const serverJson = (server: ShownMcpServer) => {
@@ -307,8 +328,10 @@ const serverJson = (server: ShownMcpServer) => {
     type: transport.type,
     address: addressOf(server),
     state: contact.state,
-    detail: contact.state === 'failed' ? contact.detail : null,
-    checked_at: contact.state === 'reached' || contact.state === 'failed' ? timeJson(contact.at) : null,
+    detail: 'detail' in contact ? contact.detail : null,
+    authorization: server.authorization.state,
+    authorization_url: server.authorization.state === 'waiting' ? server.authorization.address : null,
+    checked_at: 'at' in contact ? timeJson(contact.at) : null,
     created_at: timeJson(createdAt),
   }
 }

@@ -143,6 +143,21 @@ export function addMcp(program: HoldfastCommand, { cli, ends }: CommandDeps): vo
     .example('mcp update search --url https://mcp.example.com/v2')
     .action(async (server, flags) => (await load()).update(server, flags, cli))
   mcp
+    .command('connect')
+    .description('Authorize Holdfast at an MCP server (OAuth): prints an address to open, and waits.')
+    .argument(...which)
+    .option('--client-id <id>', 'Client that you registered at its authorization server. Default: one is registered.')
+    .option('--client-secret-stdin', 'Read the secret of that client from stdin.')
+    .option('--paste-stdin', 'Read from stdin the address that the browser ended at, and finish with it.')
+    .example('mcp connect search')
+    .action(async (server, flags) => (await import('../commands/mcp-connect.ts')).connect(server, flags, cli))
+  mcp
+    .command('disconnect')
+    .description('End the authorization of an MCP server: deletes its tokens.')
+    .argument(...which)
+    .example('mcp disconnect search')
+    .action(async (server, flags) => (await import('../commands/mcp-connect.ts')).disconnect(server, flags, cli))
+  mcp
     .command('refresh')
     .description('Read the tools of an MCP server again. Changed definitions wait for approval.')
     .argument(...which)

@@ -13,6 +13,7 @@ import { healthOperations } from './health.ts'
 import { importOperations } from './imports.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
+import { mcpAuthorizationOperations } from './mcp-authorization.ts'
 import { modelNoteOperations } from './model-notes.ts'
 import { overviewOperations } from './overviews.ts'
 import { peopleOperations } from './people.ts'
@@ -39,6 +40,7 @@ export const HOLDFAST: Surface = {
     ...peopleOperations,
     ...limitOperations,
     ...mcpOperations,
+    ...mcpAuthorizationOperations,
     ...auditOperations,
     ...webhookSecretOperations,
     ...webhookOperations,

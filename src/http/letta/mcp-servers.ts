@@ -42,7 +42,7 @@ const createServer = operation({
     config: { mcp_server_type: 'streamable_http', server_url: 'https://mcp.example.com/mcp' },
   },
   answer: mcpServerSchema,
-  handle: async ({ body }, context) => wireMcpServer(await createMcpServer(newServerFrom(body), context)),
+  handle: async ({ body }, context) => wireMcpServer(await createMcpServer(newServerFrom(body), context), context),
 })
 
 const listServers = operation({
@@ -50,7 +50,7 @@ const listServers = operation({
   scope: 'read',
   summary: 'Lists MCP servers',
   answer: z.array(mcpServerSchema),
-  handle: async (_, context) => (await listMcpServers(context)).map(wireMcpServer),
+  handle: async (_, context) => (await listMcpServers(context)).map((server) => wireMcpServer(server, context)),
 })
 
 const showServer = operation({
@@ -59,7 +59,7 @@ const showServer = operation({
   summary: 'Shows an MCP server',
   params: mcpServerPath,
   answer: mcpServerSchema,
-  handle: async ({ params }, context) => wireMcpServer(await showMcpServer(params.mcp_server_id, context)),
+  handle: async ({ params }, context) => wireMcpServer(await showMcpServer(params.mcp_server_id, context), context),
 })
 
 const changeServer = operation({
@@ -73,7 +73,7 @@ const changeServer = operation({
   answer: mcpServerSchema,
   async handle({ params: { mcp_server_id }, body }, context) {
     const before = await showMcpServer(mcp_server_id, context)
-    return wireMcpServer(await updateMcpServer(mcp_server_id, serverChangeFrom(body, before), context))
+    return wireMcpServer(await updateMcpServer(mcp_server_id, serverChangeFrom(body, before), context), context)
   },
 })
 
@@ -206,7 +206,7 @@ const showCatalog = operation({
   answer: catalogSchema,
   async handle({ params }, context) {
     const catalog = await mcpServerCatalog(params.mcp_server_id, context)
-    if (catalog.type === 'failed') throw failedPeer(catalog)
+    if (catalog.type !== 'listed') throw failedPeer(catalog)
     return {
       resources: catalog.resources.map(({ uri, name, description = null, mimeType = null }) => ({
         uri,
@@ -263,11 +263,18 @@ function answerTo(refreshed: McpRefreshResult) {
       return { ...tools, waiting_for_approval: held }
     }
     case 'failed':
+    case 'needs-authorization':
       throw failedPeer(refreshed)
   }
 }
 
-function failedPeer({ kind, detail }: Extract<McpRefreshResult, { type: 'failed' }>): Problem {
-  if (kind === 'timeout') return new Problem('peer-timeout', detail)
+function failedPeer(failed: Exclude<McpRefreshResult, { type: 'refreshed' }>): Problem {
+  const { detail } = failed
+  if (failed.type === 'needs-authorization')
+    return new Problem('peer-failed', `${detail} Begin it with POST /v1/mcp-servers/{id}/connect.`, {
+      type: 'mcp_needs_authorization',
+      what: 'A person must authorize the MCP server.',
+    })
+  if (failed.kind === 'timeout') return new Problem('peer-timeout', detail)
   return new Problem('peer-failed', detail, { type: 'mcp_connection_error', what: 'The MCP server cannot be used.' })
 }

@@ -19,6 +19,7 @@ import { fetchEntitlement } from './entitlement.ts'
 import { type EnvironmentSource, isEnvironmentKey, readEnvironmentKeys } from './environment-keys.ts'
 import { type FlowOverrides, findFlow } from './oauth-flows.ts'
 import { pickCandidate } from './pool-strategy.ts'
+import { redeemByFlow } from './redeem-by-flow.ts'
 import { newRefreshOnce } from './refresh-once.ts'
 import { storeTokens } from './store-tokens.ts'
 import { newUseCounter } from './use-counter.ts'
@@ -61,16 +62,17 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
     clock,
     report,
   })
-  const refreshStored = newRefreshOnce({
-    organizationId,
+  const refreshOnce = newRefreshOnce({
     store: credentials,
     box,
-    flows,
+    redeem: redeemByFlow(flows, clock),
     clock,
     randomness,
     report,
     ...defined({ leaseMs: options.refreshLeaseMs }),
   })
+  const refreshStored = (id: CredentialId, { failedSecret, signal }: RefreshOptions) =>
+    refreshOnce(id, { organizationId, failedSecret, signal })
   const lastPosition = new Map<string, number>()
   const nextRenewalAt = new Map<CredentialId, number>()
   let sweepAt = 0

@@ -1,16 +1,9 @@
 import type { CredentialId } from '../../core/credential.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeviceFlow, DeviceFlowStart, DeviceOutcome } from '../../ports/credential-admin.ts'
+import type { TokenResponse, Tokens } from '../../ports/token-refresh.ts'
 import { type DeviceEndpoints, type FlowOverrides, findFlow, findFlowName, type OAuthFlow } from './oauth-flows.ts'
-import {
-  asText,
-  parseOAuthError,
-  post,
-  refreshTokens,
-  requestTokens,
-  type TokenResponse,
-  type Tokens,
-} from './token-endpoint.ts'
+import { asText, parseOAuthError, post, refreshTokens, requestTokens } from './token-endpoint.ts'
 
 type DeviceFlowDeps = {
   flows: FlowOverrides

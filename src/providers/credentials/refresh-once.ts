@@ -9,22 +9,19 @@ import type { RefreshResult } from '../../ports/credentials.ts'
 import type { Randomness } from '../../ports/randomness.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import { StorageError } from '../../ports/storage-error.ts'
-import { type FlowOverrides, findFlow } from './oauth-flows.ts'
-import { refreshTokens, type Tokens } from './token-endpoint.ts'
+import type { RedeemRefreshToken, RefreshOnce, Tokens } from '../../ports/token-refresh.ts'
 
 type RefreshDeps = {
-  organizationId: OrganizationId
   store: CredentialStore
   box: SecretBox
-  flows: FlowOverrides
+  /** The only function that sends a refresh token. Nothing but its own timeout ends it, because the token is spent. */
+  redeem: RedeemRefreshToken
   clock: Clock
   randomness: Pick<Randomness, 'uuid'>
   report(fault: unknown, where: string): void
   /** Longer than the timeout of the token endpoint, so that no other process sends the same refresh token. */
   leaseMs?: number
 }
-
-type RefreshOnce = (id: CredentialId, options: { failedSecret: string; signal: AbortSignal }) => Promise<RefreshResult>
 
 const LEASE_MS = 30_000
 const POLL_MS = 50
@@ -39,19 +36,21 @@ const MAX_WRITES = 300
  */
 export function newRefreshOnce(deps: RefreshDeps): RefreshOnce {
   const inFlight = new Map<CredentialId, Promise<RefreshResult>>()
-  return (id, { failedSecret, signal }) => {
+  return (id, { organizationId, failedSecret, signal }) => {
     let renewal = inFlight.get(id)
     if (!renewal) {
       // A caller that aborts does not stop the renewal: the new tokens must not be lost once the old one was sent.
-      renewal = renew(id, failedSecret, deps).finally(() => inFlight.delete(id))
+      renewal = renew({ id, organizationId, failedSecret }, deps).finally(() => inFlight.delete(id))
       inFlight.set(id, renewal)
     }
     return awaitRenewal(renewal, signal)
   }
 }
 
-async function renew(id: CredentialId, failedSecret: string, deps: RefreshDeps): Promise<RefreshResult> {
-  const { organizationId, store, box, randomness, leaseMs = LEASE_MS } = deps
+type RefreshRequest = { id: CredentialId; organizationId: OrganizationId; failedSecret: string }
+
+async function renew({ id, organizationId, failedSecret }: RefreshRequest, deps: RefreshDeps): Promise<RefreshResult> {
+  const { store, box, randomness, leaseMs = LEASE_MS } = deps
   const claimId = randomness.uuid()
   let firstGeneration: number | undefined
   for (;;) {
@@ -80,11 +79,11 @@ async function renew(id: CredentialId, failedSecret: string, deps: RefreshDeps):
 
 /** Undefined means: load the row again, because the claim may have expired or the row changed. */
 async function waitForHolder(seen: StoredCredential, deps: RefreshDeps): Promise<RefreshResult | undefined> {
-  const { organizationId, store, clock } = deps
+  const { store, clock } = deps
   const end = clock.monotonic() + HOLDER_WAIT_MS
   while (clock.monotonic() < end) {
     await clock.sleep(POLL_MS)
-    const row = await store.get(organizationId, seen.id)
+    const row = await store.get(seen.organizationId, seen.id)
     if (row?.generation !== seen.generation || row.state.type === 'dead') return undefined
     // The holder released the claim without a new secret: a retry by every waiting process would fail the same way.
     if (row.refreshingBy === undefined)
@@ -93,21 +92,18 @@ async function waitForHolder(seen: StoredCredential, deps: RefreshDeps): Promise
   return undefined
 }
 
-/** The only function that sends a refresh token. If the process dies here, the claim expires and another one retries. */
+/** If the process dies here, the claim expires and another one retries. */
 async function redeemRefreshToken(row: StoredCredential, claimId: string, deps: RefreshDeps): Promise<RefreshResult> {
-  const { store, box, flows, clock } = deps
+  const { store, box, clock, redeem } = deps
   const releaseClaim = async (failure: string): Promise<RefreshResult> => {
     await store.releaseRefresh(row.id, { claimId, failure })
     return { type: 'failed', detail: failure }
   }
-  const flow = row.oauth && findFlow(row.oauth, flows)
-  if (!flow) return releaseClaim(`unknown OAuth flow "${row.oauth?.flow ?? ''}"`)
   const refreshToken = box.open(row.sealed.refreshToken!, row.id)
   if (refreshToken === undefined)
     return releaseClaim('its refresh token cannot be decrypted with the key file of this home')
 
-  // Only the endpoint's timeout ends this request; the caller's signal does not, because the token is spent.
-  const answer = await refreshTokens(refreshToken, { flow, now: clock.now(), signal: new AbortController().signal })
+  const answer = await redeem(row, refreshToken)
   switch (answer.type) {
     case 'tokens':
       return storeRenewedTokens(row, answer.tokens, deps)

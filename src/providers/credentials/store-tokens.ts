@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { CredentialStore } from '../../ports/credential-store.ts'
 import type { Randomness } from '../../ports/randomness.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
-import type { Tokens } from './token-endpoint.ts'
+import type { Tokens } from '../../ports/token-refresh.ts'
 
 type OAuthLogin = { provider: string; label: string; flow: string; tokens: Tokens }
 

@@ -1,26 +1,10 @@
 import { defined } from '../../core/defined.ts'
+import type { TokenResponse, Tokens } from '../../ports/token-refresh.ts'
 import { loadUndici } from '../load-undici.ts'
 import type { OAuthFlow } from './oauth-flows.ts'
 
 const DEADLINE_MS = 15_000
 const MAX_DETAIL_CHARACTERS = 200
-
-/** The response of a token endpoint. No request is retried: a refresh token may be valid for one use. */
-export type TokenResponse =
-  | { type: 'tokens'; tokens: Tokens }
-  /** An OAuth error. `isFinal`: the token or code that was sent will never work again. */
-  | { type: 'refused'; code: string; detail: string; isFinal: boolean }
-  /** No response, or an unreadable one: the state of the token is unknown. */
-  | { type: 'unavailable'; detail: string }
-
-export type Tokens = {
-  secret: string
-  refreshToken?: string
-  expiresAt?: number
-  /** Headers that each request with the token needs. */
-  headers?: Record<string, string>
-  baseUrl?: string
-}
 
 type TokenRequest = { flow: OAuthFlow; now: number; signal: AbortSignal }
 

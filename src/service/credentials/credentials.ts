@@ -6,6 +6,7 @@ import {
   type OAuthDetails,
 } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
+import { MCP_PROVIDER } from '../../core/mcp-oauth.ts'
 import { Problem } from '../../core/problem.ts'
 import type { EngineDeps } from '../../engine/engine-deps.ts'
 import type { EnvironmentCredential } from '../../ports/credential-admin.ts'
@@ -30,7 +31,7 @@ export type CredentialList = {
 /** Every credential this process can use, with its cooldown; never a secret. */
 export async function listCredentials(context: CredentialContext, provider?: string): Promise<CredentialList> {
   const { store, clock } = context.deps
-  const rows = await store.credentials.list(context.organizationId, provider)
+  const rows = await credentialsOfProviders(context, provider)
   const cooldowns = await store.cooldowns.list(context.organizationId, clock.now())
   const cooldownById = new Map(cooldowns.flatMap((one) => (one.scope === 'credential' ? [[one.key, one]] : [])))
   const stored = rows.map((row): ListedCredential => {
@@ -172,7 +173,7 @@ export async function renewCredentials(
 
 /** By id, or by a label that only one credential has. */
 export async function requireCredential(idOrLabel: string, context: CredentialContext): Promise<StoredCredential> {
-  const all = await context.deps.store.credentials.list(context.organizationId)
+  const all = await credentialsOfProviders(context)
   const found = all.filter(({ id, label }) => id === idOrLabel || label === idOrLabel)
   if (found.length === 1) return found[0]!
   if (found.length > 1) {
@@ -185,6 +186,12 @@ export async function requireCredential(idOrLabel: string, context: CredentialCo
       `Credential ${idOrLabel} comes from an environment variable. Change or unset that variable.`,
     )
   throw new Problem('not-found', `There is no credential "${idOrLabel}".`)
+}
+
+/** Tokens of MCP servers are shown and ended with their server. */
+async function credentialsOfProviders({ deps, organizationId }: CredentialContext, provider?: string) {
+  const all = await deps.store.credentials.list(organizationId, provider)
+  return all.filter((row) => row.provider !== MCP_PROVIDER)
 }
 
 const isEnvironmentCredential = (id: string, { credentialAdmin }: CredentialContext): boolean =>

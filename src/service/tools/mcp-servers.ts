@@ -1,6 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import type { McpServerId, ToolId } from '../../core/id.ts'
 import { canonicalJson } from '../../core/json.ts'
+import type { McpAuthorization } from '../../core/mcp-oauth.ts'
 import {
   hasMaskedValue,
   isOperatorServer,
@@ -30,7 +31,7 @@ export type McpServerChange = {
 }
 
 /** With masked secrets. */
-export type ShownMcpServer = McpServer & { shownSecrets: McpSecrets }
+export type ShownMcpServer = McpServer & { shownSecrets: McpSecrets; authorization: McpAuthorization }
 
 /** `held`: their changed definitions wait for approval. */
 type RefreshedTools = { added: string[]; updated: string[]; held: string[]; deleted: string[] }
@@ -68,8 +69,8 @@ export async function createMcpServer(
 }
 
 export async function listMcpServers(context: ServiceContext): Promise<ShownMcpServer[]> {
-  const { mcp } = context.deps
-  return (await context.deps.store.mcpServers.list(context.organizationId)).map((server) => toShownServer(server, mcp))
+  const { mcp, store } = context.deps
+  return toShownServers(await store.mcpServers.list(context.organizationId), mcp)
 }
 
 export async function showMcpServer(id: McpServerId, context: ServiceContext): Promise<ShownMcpServer> {
@@ -112,6 +113,8 @@ export async function updateMcpServer(
   if (updated === 'name-taken') throw nameTaken(change.name ?? '')
   if (!updated) throw notFound(id)
   mcp.forget(id)
+  // Its tokens went with the secrets of the former place; what they were sealed with is gone too.
+  if (!mcp.secretsOf(updated)?.oauth) await mcp.authorizations.end(updated)
   return toShownServer(updated, mcp)
 }
 
@@ -138,7 +141,7 @@ export async function refreshMcpServer(
   if (!done) throw notFound(id)
   if (done === 'moved')
     throw new Problem('conflict', `The server ${server.name} was changed while its tools were read. Refresh it again.`)
-  if (found.type === 'failed') return found
+  if (found.type !== 'listed') return found
   const names = (tools: StoredTool[]) => tools.map(({ name }) => name)
   return {
     type: 'refreshed',
@@ -198,10 +201,17 @@ export const definitionHash = (definition: McpToolDefinition, { deps }: Pick<Ser
 
 const NOT_ASKED: McpContact = { state: 'not-asked' }
 
-const contactOf = (found: McpListing, { deps }: ServiceContext): McpContact =>
-  found.type === 'listed'
-    ? { state: 'reached', at: deps.clock.now() }
-    : { state: 'failed', at: deps.clock.now(), detail: found.detail }
+function contactOf(found: McpListing, { deps }: ServiceContext): McpContact {
+  const at = deps.clock.now()
+  switch (found.type) {
+    case 'listed':
+      return { state: 'reached', at }
+    case 'failed':
+      return { state: 'failed', at, detail: found.detail }
+    case 'needs-authorization':
+      return { state: 'needs-authorization', at, detail: found.detail, ...defined({ scope: found.scope }) }
+  }
+}
 
 /** Ids are chosen here, because the store may call the plan more than once. */
 function planOf(
@@ -248,10 +258,17 @@ function refuseMasked(secrets: McpSecrets): void {
 }
 
 /** Secrets that cannot be decrypted are left out here; the first call to the server reports the reason. */
-const toShownServer = (server: McpServer, mcp: Mcp): ShownMcpServer => ({
-  ...server,
-  shownSecrets: maskedSecrets(mcp.secretsOf(server) ?? {}),
-})
+async function toShownServers(servers: McpServer[], mcp: Mcp): Promise<ShownMcpServer[]> {
+  const authorizations = await mcp.authorizations.statesOf(servers)
+  return servers.map((server, at) => ({
+    ...server,
+    shownSecrets: maskedSecrets(mcp.secretsOf(server) ?? {}),
+    authorization: authorizations[at]!,
+  }))
+}
+
+export const toShownServer = async (server: McpServer, mcp: Mcp): Promise<ShownMcpServer> =>
+  (await toShownServers([server], mcp))[0]!
 
 const isEmpty = (secrets: McpSecrets): boolean => Object.values(secrets).every((value) => value === undefined)
 
@@ -272,7 +289,7 @@ function requireName(name: string): string {
   return trimmed
 }
 
-async function requireServer(id: McpServerId, context: ServiceContext): Promise<McpServer> {
+export async function requireServer(id: McpServerId, context: ServiceContext): Promise<McpServer> {
   const server = await context.deps.store.mcpServers.get(context.organizationId, id)
   if (server) return server
   throw notFound(id)

@@ -1,4 +1,6 @@
+import type { CredentialId } from '../../core/credential.ts'
 import type { McpServerId, OrganizationId } from '../../core/id.ts'
+import { mcpCredentialId } from '../../core/mcp-oauth.ts'
 import type { McpServer } from '../../core/mcp-server.ts'
 import { retagged, type ToolPlan } from '../../core/mcp-tools.ts'
 import type { McpServerStore, PlanTools } from '../../ports/mcp-store.ts'
@@ -62,6 +64,7 @@ export function mcpServerStore(database: Database): McpServerStore {
           if (!(await db.get(byId.locked, { organization: organizationId, id }))) return false
           for (const tool of await toolsOfServer(db, organizationId, id)) await removeTool(db, tool)
           await markTargetDeleted(db, id)
+          await db.run(removeTokens, { id: mcpCredentialId(id) })
           return (await db.run(remove, { id })) > 0
         },
       }),
@@ -114,6 +117,10 @@ const byName = statement<{ organization: OrganizationId; name: string }>()((db, 
 
 const all = statement<{ organization: OrganizationId }>()((db, p) =>
   db.selectFrom('mcp_servers').selectAll().where('organization_id', '=', p('organization')).orderBy('number'),
+)
+
+const removeTokens = statement<{ id: CredentialId }>()((db, p) =>
+  db.deleteFrom('credentials').where('id', '=', p('id')),
 )
 
 const remove = statement<{ id: McpServerId }>()((db, p) => db.deleteFrom('mcp_servers').where('id', '=', p('id')))

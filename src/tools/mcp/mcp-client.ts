@@ -11,11 +11,14 @@ import {
 import { changedTools, isSameDefinition } from '../../core/mcp-tools.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { CredentialStore } from '../../ports/credential-store.ts'
 import type { Mcp, McpCall, McpCallContext, McpListing } from '../../ports/mcp.ts'
 import type { McpServerStore } from '../../ports/mcp-store.ts'
+import type { Randomness } from '../../ports/randomness.ts'
 import type { Outbound } from '../../ports/safe-fetch.ts'
 import type { SecretBox } from '../../ports/secret-box.ts'
 import type { StdioPrograms } from '../../ports/stdio-programs.ts'
+import type { RedeemRefreshToken, RefreshOnce } from '../../ports/token-refresh.ts'
 import type { ToolAnswer } from '../../ports/tool.ts'
 import { reachOfServer } from './allowed-address.ts'
 import { classifyCallError, errorDetail } from './call-fault.ts'
@@ -24,14 +27,24 @@ import { type McpConnectionPool, newMcpConnectionPool, type PooledConnection } f
 import { listCatalog } from './list-catalog.ts'
 import { listTools } from './list-tools.ts'
 import { newListedDefinitions } from './listed-definitions.ts'
+import { offersOAuth } from './oauth/agree-on-client.ts'
+import { newMcpAuthorizations } from './oauth/authorization.ts'
+import { redeemForMcp } from './oauth/redeem.ts'
+import { newServerTokens, type ServerTokens, type Unauthorized } from './oauth/server-tokens.ts'
 import { newStdioServers, type StdioServer } from './stdio-servers.ts'
 import { toToolAnswer } from './to-tool-answer.ts'
 
 export type McpClientDeps = {
-  servers: Pick<McpServerStore, 'get' | 'record'>
+  servers: Pick<McpServerStore, 'get' | 'record' | 'update'>
+  credentials: CredentialStore
   programs: StdioPrograms
   clock: Pick<Clock, 'now'>
+  randomness: Pick<Randomness, 'uuid'>
   box: SecretBox
+  /** For authorization servers. */
+  outbound: Outbound
+  /** Renews credentials with this function, once across all processes. */
+  refreshOnce(redeem: RedeemRefreshToken): RefreshOnce
   /** Without timeouts: event streams are long and may be silent. */
   fetch: Outbound['fetch']
   /** Timeouts in milliseconds; tests set shorter ones. */
@@ -48,7 +61,8 @@ const LIST_MS = 30_000
 const START_MS = 60_000
 
 /** Client of MCP servers: over HTTP, with a session for each conversation, and of programs, which conversations share. */
-export function newMcpClient({ servers, programs, clock, box, fetch, ...times }: McpClientDeps): Mcp {
+export function newMcpClient(deps: McpClientDeps): Mcp {
+  const { servers, credentials, programs, clock, randomness, box, fetch, outbound, refreshOnce, ...times } = deps
   const { connectMs = CONNECT_MS, listMs = LIST_MS, startMs = START_MS, idleMs } = times
   const definitionsIn = newListedDefinitions(clock.now)
   const stdio = newStdioServers({ programs, clock, connectMs: startMs, ...defined({ idleMs }) })
@@ -60,14 +74,32 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
     return plain === undefined ? undefined : (JSON.parse(plain) as McpSecrets)
   }
 
+  const seal: Mcp['seal'] = (secrets, id) => box.seal(JSON.stringify(secrets), id)
+  const redeem = redeemForMcp({ servers, secretsOf, outbound, clock })
+  const tokens = newServerTokens({ credentials, refreshOnce: refreshOnce(redeem), box, clock })
+  const authorizations = newMcpAuthorizations({
+    servers,
+    credentials,
+    secretsOf,
+    seal,
+    box,
+    outbound,
+    clock,
+    randomness,
+    tokens,
+  })
+
   return {
     secretsOf,
-    seal: (secrets, id) => box.seal(JSON.stringify(secrets), id),
+    seal,
+    authorizations,
     forget(id) {
+      tokens.forget(id)
       pool.drop(keyPrefix(id))
       void stdio.drop(id)
     },
     async remove(id) {
+      tokens.forget(id)
       pool.drop(keyPrefix(id))
       await stdio.drop(id)
       await programs.remove(id)
@@ -90,7 +122,7 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
       if (typeof server === 'string')
         return failure(`The MCP server of this tool cannot be looked up: ${server}. Nothing happened.`)
       if (!server) return failure('The MCP server of this tool was removed. Nothing happened.')
-      const resolved = resolveEndpoint(server, { secretsOf, fetch })
+      const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens })
       if (resolved.type === 'sealed') return failure(resolved.detail)
       const answer = await callAt(resolved, { server, link, pinned, input, context })
       return { ...answer, output: resolved.hide(answer.output) }
@@ -107,7 +139,10 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
     try {
       listed = await definitionsIn(connection, signal)
     } catch (error) {
-      return `The MCP server ${server.name} does not list its tools: ${errorDetail(error)}. Nothing happened.`
+      return (
+        (await authorizationText(server, classifyCallError(error).status)) ??
+        `The MCP server ${server.name} does not list its tools: ${errorDetail(error)}. Nothing happened.`
+      )
     }
     const offered = listed.find(({ name }) => name === link.toolName)
     if (!offered)
@@ -125,13 +160,33 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
     return CHANGED_DEFINITION
   }
 
+  /** What the model is told if a server refused a request with this status because nobody authorized it. */
+  async function authorizationText(server: McpServer, status: number | undefined): Promise<string | undefined> {
+    const refusal = status === 401 || status === 403 ? tokens.refusalOf(server.id) : undefined
+    if (!refusal || !isAboutOAuth(server, refusal)) return undefined
+    const { name, id, organizationId, revision } = server
+    if (refusal.type === 'for-now')
+      return `The token for the MCP server ${name} could not be renewed: ${refusal.why}. Nothing happened. Try again later.`
+    const contact = needOf(server, refusal, clock.now())
+    const isNew = server.contact.state !== contact.state || server.contact.detail !== contact.detail
+    if (isNew) await servers.record(organizationId, id, { revision, contact, at: contact.at })
+    return `${contact.detail} Nothing happened. An administrator must authorize it (holdfast mcp connect ${name}). Continue without it.`
+  }
+
+  /** Without OAuth, a 401 says that the server wants a token of its own kind. */
+  function isAboutOAuth(server: McpServer, refusal: Unauthorized): boolean {
+    if (refusal.type === 'for-now' || server.contact.state === 'needs-authorization') return true
+    const { metadataUrl, isForScope } = refusal.challenge
+    return metadataUrl !== undefined || isForScope || secretsOf(server)?.oauth !== undefined
+  }
+
   type ServerCall = Pick<McpCall, 'link' | 'input' | 'pinned'> & { server: McpServer; context: McpCallContext }
 
   async function readFrom<T>(
     server: McpServer,
     read: (connection: McpConnection, signal: AbortSignal) => Promise<T>,
   ): Promise<T | FailedListing> {
-    const resolved = resolveEndpoint(server, { secretsOf, fetch })
+    const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens })
     if (resolved.type === 'sealed') return { type: 'failed', kind: 'unusable', detail: resolved.detail }
     const limitMs = resolved.type === 'stdio' ? listMs + startMs : listMs
     const signal = AbortSignal.timeout(limitMs)
@@ -143,6 +198,14 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
         pooled.release('close')
       }
     } catch (error) {
+      const { status } = classifyCallError(error)
+      const refusal = status === 401 || status === 403 ? tokens.refusalOf(server.id) : undefined
+      if (refusal?.type === 'for-now')
+        return { type: 'failed', kind: 'unauthorized', detail: `Its token could not be renewed: ${refusal.why}.` }
+      if (refusal && (isAboutOAuth(server, refusal) || (await offersOAuth(server, outbound)))) {
+        const { detail, scope } = needOf(server, refusal, clock.now())
+        return { type: 'needs-authorization', detail, ...defined({ scope }) }
+      }
       return toFailedListing(error, { isLate: signal.aborted, listMs: limitMs, hide: resolved.hide })
     }
   }
@@ -170,7 +233,10 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
       const limitMs = resolved.type === 'stdio' ? startMs : connectMs
       const pooled = await acquireConnection(acquire, { signal: context.signal, limitMs })
       if ('fault' in pooled)
-        return failure(`The MCP server ${server.name} cannot be used: ${pooled.fault} Nothing happened.`)
+        return failure(
+          (await authorizationText(server, pooled.status)) ??
+            `The MCP server ${server.name} cannot be used: ${pooled.fault} Nothing happened.`,
+        )
       const refusal = await checkDefinition(pooled, { server, link, pinned, context })
       if (refusal !== undefined) {
         pooled.release('keep')
@@ -183,13 +249,15 @@ export function newMcpClient({ servers, programs, clock, box, fetch, ...times }:
       // A reused connection may have died meanwhile. Retry only if the first attempt had no effect, or may happen
       // twice.
       const isStale = end.type === 'not-sent' || (end.type === 'lost' && link.effects !== 'once')
+      const unauthorized = 'status' in end ? await authorizationText(server, end.status) : undefined
+      if (unauthorized !== undefined) return failure(unauthorized)
       if (round === 0 && pooled.isReused && isStale) continue
       return toAnswer(end, { server: server.name, isLate: signal.reason === 'timeout' })
     }
   }
 }
 
-type FailedListing = Extract<McpListing, { type: 'failed' }>
+type FailedListing = Exclude<McpListing, { type: 'listed' }>
 
 type ResolvedEndpoint =
   | { type: 'http'; endpoint: McpEndpoint; hide(text: string): string }
@@ -198,10 +266,10 @@ type ResolvedEndpoint =
 
 type UsableEndpoint = Exclude<ResolvedEndpoint, { type: 'sealed' }>
 
-function resolveEndpoint(
+async function resolveEndpoint(
   server: McpServer,
-  { secretsOf, fetch }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'>,
-): ResolvedEndpoint {
+  { secretsOf, fetch, tokens }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'> & { tokens: ServerTokens },
+): Promise<ResolvedEndpoint> {
   const { transport, name } = server
   const secrets = secretsOf(server)
   if (!secrets) {
@@ -211,8 +279,22 @@ function resolveEndpoint(
   if (transport.type === 'stdio')
     return { type: 'stdio', server: { ...server, transport }, secrets, hide: newRedactor(secrets) }
   const { type, url } = transport
-  const requestOptions = { headers: requestHeaders(transport, secrets), fetch: fetch[reachOfServer(server)] }
-  return { type: 'http', endpoint: { type, url, ...requestOptions }, hide: newRedactor(secrets) }
+  const authorized = await tokens.authorized({ ...server, transport }, secrets, fetch[reachOfServer(server)])
+  const requestOptions = { headers: requestHeaders(transport, secrets), fetch: authorized }
+  const hide = newRedactor(secrets)
+  return {
+    type: 'http',
+    endpoint: { type, url, ...requestOptions },
+    // The token may be renewed during the call.
+    hide: (text) => tokens.secretsOf(server.id).reduce((shown, token) => shown.replaceAll(token, '…'), hide(text)),
+  }
+}
+
+type Need = { state: 'needs-authorization'; at: number; detail: string; scope?: string }
+
+function needOf({ name }: McpServer, { why, challenge }: Extract<Unauthorized, { type: 'needed' }>, at: number): Need {
+  const detail = `The MCP server ${name} needs authorization: ${why}.`
+  return { state: 'needs-authorization', at, detail, ...defined({ scope: challenge.scope }) }
 }
 
 const MIN_REDACTED_CHARACTERS = 6
@@ -231,13 +313,15 @@ const keyPrefix = (id: McpServerId): string => `${id}/`
 async function acquireConnection(
   acquire: (signal: AbortSignal) => Promise<PooledConnection>,
   { signal, limitMs }: { signal: AbortSignal; limitMs: number },
-): Promise<PooledConnection | { fault: string }> {
+): Promise<PooledConnection | { fault: string; status?: number }> {
   const late = AbortSignal.timeout(limitMs)
   try {
     return await acquire(AbortSignal.any([signal, late]))
   } catch (error) {
     if (signal.aborted) return { fault: 'the call was stopped while connecting.' }
-    return { fault: late.aborted ? `it did not answer within ${limitMs} ms.` : `${errorDetail(error)}.` }
+    if (late.aborted) return { fault: `it did not answer within ${limitMs} ms.` }
+    const { status } = classifyCallError(error)
+    return { fault: `${errorDetail(error)}.`, ...defined({ status }) }
   }
 }
 

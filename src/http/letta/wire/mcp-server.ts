@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import type { McpAuthorization } from '../../../core/mcp-oauth.ts'
 import type { McpSecrets, McpToolDefinition } from '../../../core/mcp-server.ts'
+import { scopeCovers } from '../../../core/people.ts'
+import type { ServiceContext } from '../../../service/service-context.ts'
 import type { ShownMcpServer } from '../../../service/tools/mcp-servers.ts'
 import { dateSchema } from '../../wire-date.ts'
 import { storedObject } from './stored-json.ts'
@@ -7,10 +10,26 @@ import { storedObject } from './stored-json.ts'
 const contactSchema = z.lazy(() =>
   z.object({
     state: z
-      .enum(['reached', 'failed', 'not_asked'])
+      .enum(['reached', 'failed', 'needs_authorization', 'not_asked'])
       .describe('Result of the last attempt to read the tools of the server.'),
     checked_at: dateSchema.nullable().describe('When the server was last called.'),
     detail: z.string().nullable().describe('What went wrong, or what to do next.'),
+  }),
+)
+
+const authorizationSchema = z.lazy(() =>
+  z.object({
+    state: z
+      .enum(['none', 'needed', 'waiting', 'authorized'])
+      .describe('`none`: the server has not asked for it. `waiting`: a person has not decided yet.'),
+    detail: z.string().nullable().describe('Why it is needed, or why its token was not renewed last time.'),
+    authorization_url: z
+      .string()
+      .nullable()
+      .describe('The address that a person opens, while it waits; for keys of administrators only.'),
+    issuer: z.string().nullable().describe('URL of the authorization server.'),
+    scope: z.string().nullable(),
+    expires_at: dateSchema.nullable().describe('End of the wait, or of the token, which is then renewed.'),
   }),
 )
 
@@ -42,6 +61,7 @@ const remoteServerSchema = z.lazy(() =>
       ...identity,
       mcp_server_type: z.enum(['sse', 'streamable_http']),
       connection,
+      authorization: authorizationSchema.describe('Whether a person authorized this server there (OAuth).'),
       server_url: z.string(),
       auth_header: z.string().nullable().describe('Header that carries the token; null without a token.'),
       auth_token: z.string().nullable().describe('Last characters of the token; null without one.'),
@@ -58,7 +78,10 @@ export const mcpServerSchema = z.lazy(() =>
 
 type WireMcpServer = z.output<typeof mcpServerSchema>
 
-export function wireMcpServer({ id, name, transport, shownSecrets, contact }: ShownMcpServer): WireMcpServer {
+export function wireMcpServer(
+  { id, name, transport, shownSecrets, contact, authorization }: ShownMcpServer,
+  { caller }: Pick<ServiceContext, 'caller'>,
+): WireMcpServer {
   if (transport.type === 'stdio')
     return {
       id,
@@ -75,6 +98,7 @@ export function wireMcpServer({ id, name, transport, shownSecrets, contact }: Sh
     server_name: name,
     mcp_server_type: transport.type,
     connection: wireContact(contact),
+    authorization: wireAuthorization(authorization, scopeCovers(caller.scope, 'admin')),
     server_url: transport.url,
     ...wireSecrets(transport.authHeader, shownSecrets),
   }
@@ -86,6 +110,31 @@ const wireSecrets = (authHeader: string | undefined, { token, headers }: McpSecr
   custom_headers: headers ?? null,
 })
 
+type WireAuthorization = z.output<typeof authorizationSchema>
+
+const UNAUTHORIZED = { detail: null, authorization_url: null, issuer: null, scope: null, expires_at: null }
+
+/** Whoever opens the address decides with whose account, so only an administrator sees it. */
+function wireAuthorization(authorization: McpAuthorization, isAdministrator: boolean): WireAuthorization {
+  const { state } = authorization
+  switch (state) {
+    case 'none':
+      return { ...UNAUTHORIZED, state }
+    case 'needed':
+      return { ...UNAUTHORIZED, state, detail: authorization.detail }
+    case 'waiting': {
+      const { address, until } = authorization
+      const expires_at = new Date(until).toISOString()
+      return { ...UNAUTHORIZED, state, authorization_url: isAdministrator ? address : null, expires_at }
+    }
+    case 'authorized': {
+      const { issuer, scope = null, expiresAt, refreshFailure: detail = null } = authorization
+      const expires_at = expiresAt === undefined ? null : new Date(expiresAt).toISOString()
+      return { ...UNAUTHORIZED, state, detail, issuer, scope, expires_at }
+    }
+  }
+}
+
 /** The official client ignores this field; it is for people. */
 function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contactSchema> {
   switch (contact.state) {
@@ -93,6 +142,8 @@ function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contac
       return { state: 'reached', checked_at: new Date(contact.at).toISOString(), detail: null }
     case 'failed':
       return { state: 'failed', checked_at: new Date(contact.at).toISOString(), detail: contact.detail }
+    case 'needs-authorization':
+      return { state: 'needs_authorization', checked_at: new Date(contact.at).toISOString(), detail: contact.detail }
     case 'not-asked':
     case 'waits-for-sandbox':
       return {
