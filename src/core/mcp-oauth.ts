@@ -1,7 +1,6 @@
 import type { Credential, CredentialId } from './credential.ts'
 import { defined } from './defined.ts'
 import type { McpServerId } from './id.ts'
-import type { McpContact } from './mcp-server.ts'
 
 /** What was agreed with the authorization server of an MCP server: stored encrypted, with the secrets of that server. */
 export type McpOAuth = {
@@ -63,19 +62,19 @@ type AuthorizationFacts = {
   oauth: McpOAuth | undefined
   /** The credential of the server, if its tokens are for the server's present origin. */
   credential: Credential | undefined
-  contact: McpContact
+  /** Why the server asked for authorization the last time it was called; undefined if it did not. */
+  asked: string | undefined
   now: number
 }
 
-export function authorizationOf({ oauth, credential, contact, now }: AuthorizationFacts): McpAuthorization {
-  const isRefused = contact.state === 'needs-authorization'
-  if (oauth && credential?.state.type === 'ok' && !isRefused) {
+export function authorizationOf({ oauth, credential, asked, now }: AuthorizationFacts): McpAuthorization {
+  if (oauth && credential?.state.type === 'ok' && asked === undefined) {
     const { expiresAt, refreshFailure } = credential
     return { state: 'authorized', issuer: oauth.issuer, ...defined({ scope: oauth.scope, expiresAt, refreshFailure }) }
   }
   if (oauth?.step?.type === 'waiting' && oauth.step.until > now)
     return { state: 'waiting', address: oauth.step.address, until: oauth.step.until }
-  if (isRefused) return { state: 'needed', detail: contact.detail }
+  if (asked !== undefined) return { state: 'needed', detail: asked }
   if (!oauth) return { state: 'none' }
   if (credential?.state.type === 'dead') return { state: 'needed', detail: credential.state.detail }
   return { state: 'needed', detail: WHY_NEEDED[oauth.step?.type ?? 'none'] }

@@ -67,6 +67,7 @@ test('a tool that needs more scope asks for it, and the next authorization has i
 
 test('refusals, forged and late answers of a browser change nothing and say what to do', async (t) => {
   const { add, begin, issuer, url, show, ask } = await openOAuthFixture(t)
+  const fetch = (address: string | URL) => globalThis.fetch(address, { headers: { accept: 'text/html' } })
   const { id } = await add()
   issuer.fault('authorize', 'refuses')
   const refused = await fetch(await issuer.visit(await begin(id)))
@@ -78,7 +79,7 @@ test('refusals, forged and late answers of a browser change nothing and say what
   const callback = `${url}/v1/mcp-servers/oauth/callback`
   for (const query of ['', '?code=x', '?code=x&state=forged', `?code=x&state=${'A'.repeat(400)}`]) {
     const answer = await fetch(`${callback}${query}`)
-    assert.ok([400, 409].includes(answer.status), query)
+    assert.ok([422, 409].includes(answer.status), query)
     assert.doesNotMatch(await answer.text(), /<script|at Object/)
   }
   const good = await issuer.visit(await begin(id))

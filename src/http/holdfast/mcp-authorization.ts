@@ -108,11 +108,13 @@ const callback = operation({
       const { name } = await finishMcpAuthorization(replyFrom(parametersOf(request)), context)
       return page(reply, 200, `${name} is connected. You can close this page.`)
     } catch (fault) {
-      if (!(fault instanceof Problem)) throw fault
-      return page(reply, fault.kind === 'invalid' ? 400 : 409, fault.message)
+      if (!(fault instanceof Problem) || !isBrowser(request)) throw fault
+      return page(reply, fault.kind === 'invalid' ? 422 : 409, fault.message)
     }
   },
 })
+
+const isBrowser = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/.test(headers.accept ?? '')
 
 const parametersOf = ({ url }: FastifyRequest): URLSearchParams => new URL(url, 'http://here').searchParams
 

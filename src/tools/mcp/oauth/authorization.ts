@@ -17,7 +17,7 @@ import { oauthFault } from './oauth-fault.ts'
 import { tokensFrom } from './redeem.ts'
 import type { HttpServer, ServerTokens } from './server-tokens.ts'
 
-export type AuthorizationDeps = {
+type AuthorizationDeps = {
   servers: Pick<McpServerStore, 'get' | 'update'>
   credentials: Pick<CredentialStore, 'get' | 'add' | 'renew' | 'remove' | 'list'>
   secretsOf(server: McpServer): McpSecrets | undefined
@@ -160,7 +160,8 @@ export function newMcpAuthorizations(deps: AuthorizationDeps): McpAuthorizations
         const { transport, contact } = server
         const row = byId.get(mcpCredentialId(server.id))
         const credential = row && transport.type !== 'stdio' && isTokenFor(transport.url, row) ? row : undefined
-        return authorizationOf({ oauth, credential, contact, now: clock.now() })
+        const asked = contact.state === 'needs-authorization' ? contact.detail : undefined
+        return authorizationOf({ oauth, credential, asked, now: clock.now() })
       })
     },
   }

@@ -9,7 +9,7 @@ import { issuerFetch } from './issuer-fetch.ts'
 import { loadAuth } from './load-auth.ts'
 import { oauthFault } from './oauth-fault.ts'
 
-export type RedeemDeps = {
+type RedeemDeps = {
   servers: Pick<McpServerStore, 'get'>
   secretsOf(server: McpServer): McpSecrets | undefined
   outbound: Outbound
