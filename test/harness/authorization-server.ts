@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { defined } from '../../src/core/defined.ts'
 import type { McpTestServer } from './mcp-server.ts'
 
 /** What is wrong with the next answers of an endpoint. */
@@ -93,7 +94,7 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
           code_challenge_methods_supported: ['S256'],
           token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
           authorization_response_iss_parameter_supported: true,
-          ...(server.registers ? { registration_endpoint: `${url}/register` } : {}),
+          ...defined({ registration_endpoint: server.registers ? `${url}/register` : undefined }),
         })
       case 'register': {
         const metadata = JSON.parse(body) as Record<string, unknown>

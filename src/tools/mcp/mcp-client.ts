@@ -160,7 +160,7 @@ export function newMcpClient(deps: McpClientDeps): Mcp {
     return CHANGED_DEFINITION
   }
 
-  /** What the model is told if a server refused a request with this status because nobody authorized it. */
+  /** What the model is told if a server refused a request with this status for want of an authorization. */
   async function authorizationText(server: McpServer, status: number | undefined): Promise<string | undefined> {
     const refusal = status === 401 || status === 403 ? tokens.refusalOf(server.id) : undefined
     if (!refusal || !isAboutOAuth(server, refusal)) return undefined

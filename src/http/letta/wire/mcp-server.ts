@@ -114,7 +114,7 @@ type WireAuthorization = z.output<typeof authorizationSchema>
 
 const UNAUTHORIZED = { detail: null, authorization_url: null, issuer: null, scope: null, expires_at: null }
 
-/** Whoever opens the address decides with whose account, so only an administrator sees it. */
+/** The person who opens the address decides with which account, so only an administrator sees it. */
 function wireAuthorization(authorization: McpAuthorization, isAdministrator: boolean): WireAuthorization {
   const { state } = authorization
   switch (state) {
