@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homeOf, openApp, restoreBackup } from './app.ts'
-import type { InProcess, Serve, Simulate, SimulateChat } from './cli/cli-context.ts'
+import type { AddChatAccount, InProcess, Serve, Simulate, SimulateChat } from './cli/cli-context.ts'
 import { runCli } from './cli/run-cli.ts'
 
 // Nothing that this program writes is for other users.
@@ -14,6 +14,9 @@ const simulate: Simulate = async (options) => (await import('./simulator/serve-s
 const simulateChat: SimulateChat = async (options) =>
   (await import('./simulator/telegram/serve-telegram.ts')).serveTelegram(options)
 
+const addChatAccount: AddChatAccount = async (account, environment) =>
+  (await import('./compose-gateway.ts')).addChatAccount(account, environment)
+
 const serve: Serve = async (options) => (await import('./http/serve-home.ts')).serveHome(options)
 
 const inProcess: InProcess = async (options) => (await import('./http/in-process.ts')).inProcessServer(options)
@@ -23,6 +26,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   homeOf,
   simulate,
   simulateChat,
+  addChatAccount,
   serve,
   inProcess,
   restore: restoreBackup,

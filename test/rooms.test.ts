@@ -74,11 +74,11 @@ const DOORS: Record<string, Doors> = {
     ],
     packages: ['node:'],
   },
-  'compose-gateway.ts': { rooms: ['core', 'ports', 'gateway', 'providers', 'service'], packages: [] },
+  'compose-gateway.ts': { rooms: ['config', 'core', 'ports', 'gateway', 'providers', 'service'], packages: [] },
   embedding: { rooms: ['core', 'ports', 'service'], packages: [] },
   'embedded.ts': { rooms: ['app.ts', 'core', 'ports', 'embedding', 'tools', 'http'], packages: ['node:'] },
   'ai-sdk.ts': { rooms: ['ports', 'providers'], packages: [] },
-  'command.ts': { rooms: ['app.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
+  'command.ts': { rooms: ['app.ts', 'compose-gateway.ts', 'cli', 'simulator', 'http'], packages: ['node:'] },
   'main.ts': { rooms: ['command.ts', 'runtime'], packages: ['node:'] },
 }
 

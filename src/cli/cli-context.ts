@@ -55,6 +55,12 @@ export type SimulateChat = (options: {
   | { type: 'refused'; because: 'port'; reasons: string[] }
 >
 
+/** Checks the account at its platform and writes it into config.yaml; `values` are its settings there. */
+export type AddChatAccount = (
+  account: { name: string; values: Readonly<Record<string, string>> },
+  environment: Environment,
+) => Promise<{ type: 'added'; file: string; bot: string } | { type: 'refused'; reason: string }>
+
 /** A message of a bot, as it is now: placeholders and progress are edited. */
 export type SimulatedChatMessage = { id: number; text: string; buttons: readonly string[] }
 
@@ -82,6 +88,7 @@ export type CliContext = {
   homeOf(environment: Environment): string
   simulate: Simulate
   simulateChat: SimulateChat
+  addChatAccount: AddChatAccount
   serve: Serve
   inProcess: InProcess
   restore: Restore

@@ -27,6 +27,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openApp: (options) => openApp({ ...options, providers: { freezing } }),
   homeOf,
   simulateChat: () => Promise.reject(new Error('not here')),
+  addChatAccount: () => Promise.reject(new Error('not here')),
   simulate: () => Promise.reject(new Error('not here')),
   serve: async (options) => (await import('../../src/http/serve-home.ts')).serveHome(options),
   inProcess: async (options) => (await import('../../src/http/in-process.ts')).inProcessServer(options),

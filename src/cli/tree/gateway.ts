@@ -1,10 +1,11 @@
+import { PLATFORM_NAMES } from '../../core/gateway/platforms.ts'
 import type { CommandDeps } from '../command-deps.ts'
 import type { HoldfastCommand } from '../holdfast-command.ts'
 
 const ACCOUNT = ['--account <name>', 'Only of this account.'] as const
 const LIMIT = ['--limit <number>', 'Maximum number of lines, 1 to 1000.', '20'] as const
 
-export function addGateway(program: HoldfastCommand, { cli }: CommandDeps): void {
+export function addGateway(program: HoldfastCommand, { cli, ends }: CommandDeps): void {
   const load = () => import('../commands/gateway.ts')
   const gateway = program
     .command('gateway')
@@ -14,6 +15,18 @@ export function addGateway(program: HoldfastCommand, { cli }: CommandDeps): void
     .description('List the accounts with their state.')
     .example('gateway')
     .action(async (flags) => (await load()).accounts(flags, cli))
+  gateway
+    .command('add')
+    .description('Add an account: asks for its token, checks it, and writes it into config.yaml.')
+    .example('gateway add telegram')
+    .argument('<platform>', `The chat platform: ${PLATFORM_NAMES.join(', ')}.`)
+    .option('--name <name>', 'Name of the account. Default: the name of the platform.')
+    .option('--agent <agent>', 'The agent that answers, by name or id.')
+    .option('--api-root <url>', 'Where the API of the platform is, for example a simulator.')
+    .option('--token-stdin', 'Read the token from standard input; several tokens are lines.')
+    .action(async (platform, flags) =>
+      ends(await (await import('../commands/gateway-add.ts')).add(platform, flags, cli)),
+    )
   gateway
     .command('sessions')
     .description('List the chats with their conversations, the last active first.')

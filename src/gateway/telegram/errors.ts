@@ -50,11 +50,14 @@ const NEVER_SENT = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'CERT_HAS_EXPIRED',
+  'UND_ERR_CONNECT_TIMEOUT',
 ])
 
 /** A call without an answer. */
 export function lostCall(fault: unknown): CallFailure {
-  const { code, message } = (fault ?? {}) as { code?: string; message?: string }
+  // `fetch` names the reason in the cause of its error.
+  const reason = fault instanceof Error && fault.cause ? fault.cause : fault
+  const { code, message } = (reason ?? {}) as { code?: string; message?: string }
   const kind = code !== undefined && NEVER_SENT.has(code) ? 'unreachable' : 'unknown'
   // Never the URL: it contains the token.
   const what = kind === 'unreachable' ? 'cannot reach the platform' : 'the platform did not answer'

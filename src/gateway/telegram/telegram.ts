@@ -47,7 +47,7 @@ export async function openTelegram(settings: AccountSettings, known?: BotIdentit
   const { token = '', apiRoot = DEFAULT_ROOT } = settings
   const root = apiRoot.replace(/\/+$/, '')
   // Without a token every call is refused before it is made.
-  const call: TelegramTransport = token === '' ? async () => failed(NO_TOKEN) : await grammyTransport(token, root)
+  const call: TelegramTransport = token === '' ? async () => failed(NO_TOKEN) : grammyTransport(token, root)
   return telegramOver(call, { settings, known, files: `${root}/file/bot${token}` })
 }
 
@@ -215,6 +215,6 @@ async function readFile(url: string, signal: AbortSignal): Promise<CallOutcome<{
     }
     return { type: 'done', bytes: Buffer.concat(pieces) }
   } catch (fault) {
-    return failed(lostCall(fault instanceof Error && fault.cause ? fault.cause : fault))
+    return failed(lostCall(fault))
   }
 }

@@ -1,3 +1,4 @@
+import { Api, GrammyError, HttpError } from 'grammy/web'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
 import type { CallOutcome } from '../../ports/platform.ts'
 import { failureOf, isNotModified, lostCall, type TelegramError } from './errors.ts'
@@ -13,9 +14,11 @@ const CALL_TIMEOUT_MS = 20_000
 
 export const failed = (failure: CallFailure): { type: 'failed'; failure: CallFailure } => ({ type: 'failed', failure })
 
-/** grammY makes the calls. Its own retries are not used. */
-export async function grammyTransport(token: string, apiRoot: string): Promise<TelegramTransport> {
-  const { Api, GrammyError, HttpError } = await import('grammy')
+/**
+ * grammY makes the calls. Its own retries are not used. Its build for the web calls the `fetch` of Node.js; the other one has
+ * a `fetch` of its own that fails in the bundle.
+ */
+export function grammyTransport(token: string, apiRoot: string): TelegramTransport {
   const api = new Api(token, { apiRoot })
   const raw = api.raw as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>
   return async <T>(method: string, payload: object, options: { signal: AbortSignal; timeoutMs?: number }) => {

@@ -1,0 +1,93 @@
+import { defined } from '../../core/defined.ts'
+import { PLATFORM_NAMES, type PlatformName } from '../../core/gateway/platforms.ts'
+import { Problem } from '../../core/problem.ts'
+import { requireAgent } from '../../service/agents/agents.ts'
+import { type CliContext, withApp } from '../cli-context.ts'
+import { INTERRUPTED } from '../exit-codes.ts'
+import { type JsonFlag, printResult } from '../print-result.ts'
+import { commandLine } from '../program-name.ts'
+import { secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
+import { findServer } from '../server/server-connection.ts'
+import { safeText } from '../terminal.ts'
+
+/** What a platform needs, in the order in which a person finds it there. */
+type Setup = {
+  /** What to do at the platform first. */
+  first: string[]
+  /** Keys of config.yaml, with the question for each. */
+  secrets: { key: string; question: string }[]
+  /** What to do when the account is written. */
+  next(bot: string): string[]
+}
+
+const SETUPS: Record<PlatformName, Setup> = {
+  telegram: {
+    first: ['In Telegram, write /newbot to @BotFather. It asks for two names and answers with a token.'],
+    secrets: [{ key: 'token', question: 'Token of the bot' }],
+    next: (bot) => [
+      `Open https://t.me/${bot} in Telegram and press Start. The bot shows you a pairing code.`,
+      `Approve it: \`${commandLine('gateway approve CODE')}\``,
+      'For a group: add the bot to it, write /whoami@' +
+        bot +
+        ' there, and put the id of the group under `groups` in config.yaml.',
+    ],
+  },
+}
+
+type AddFlags = JsonFlag & { name?: string; agent?: string; apiRoot?: string; tokenStdin?: boolean }
+
+/** Nothing is written unless the platform knows the token. */
+export async function add(platform: string, flags: AddFlags, cli: CliContext): Promise<number> {
+  const known = PLATFORM_NAMES.find((name) => name === platform)
+  if (!known)
+    throw new Problem('invalid', `Holdfast does not speak "${platform}". It speaks ${PLATFORM_NAMES.join(', ')}.`)
+  const { name = known, agent, apiRoot } = flags
+  const setup = SETUPS[known]
+  // Also creates the home, and reports a configuration that cannot be used before anything is asked.
+  await withApp(cli, 'guest', async ({ context }) => {
+    if (agent !== undefined) await requireAgent(agent, context)
+  })
+  const secrets = await readSecrets(setup, flags, cli)
+  if (!secrets) return INTERRUPTED
+  const values = { platform: known, ...defined({ agent, api_root: apiRoot }), ...secrets }
+  const result = await cli.addChatAccount({ name, values }, cli.environment)
+  if (result.type === 'refused')
+    throw new Problem('invalid', `The account was not added, because ${known} refused it: ${safeText(result.reason)}`)
+  const { file, bot } = result
+  const sentence = `@${safeText(bot)} is the account "${name}" in ${file}.`
+  printResult(cli, flags, { sentence, value: { account: name, platform: known, bot, file } })
+  if (!flags.json) await sayNext(setup.next(safeText(bot)), cli)
+  return 0
+}
+
+async function sayNext(steps: readonly string[], { out, homeOf, environment }: CliContext): Promise<void> {
+  const server = await findServer(homeOf(environment))
+  const start = server
+    ? `Restart the server at ${server}: it reads config.yaml when it starts.`
+    : `Start the server: \`${commandLine('serve')}\``
+  out.line()
+  for (const [index, step] of [start, ...steps].entries()) out.line(`${index + 1}. ${step}`)
+  out.line()
+  out.line(`\`${commandLine('gateway')}\` shows whether the account is up.`)
+}
+
+/** Undefined: Ctrl-C. */
+async function readSecrets(
+  { first, secrets }: Setup,
+  { tokenStdin }: AddFlags,
+  { notes }: CliContext,
+): Promise<Record<string, string> | undefined> {
+  const given = tokenStdin ? (await secretFromPipe(process.stdin)).split(/\s+/) : undefined
+  if (!given && !process.stdin.isTTY)
+    throw new Problem('invalid', 'There is no terminal to read the token from. Pipe it in and add --token-stdin.')
+  if (!given) for (const line of first) notes.line(line)
+  const values: Record<string, string> = {}
+  for (const [index, { key, question }] of secrets.entries()) {
+    const secret = given ? given[index] : await secretFromKeyboard(`${question} (hidden): `, notes, process.stdin)
+    if (secret === undefined && !given) return undefined
+    if (!secret) throw new Problem('invalid', `${question}: nothing was entered, so nothing was added.`)
+    if (/\s/.test(secret)) throw new Problem('invalid', `${question}: it must be one word, without spaces.`)
+    values[key] = secret
+  }
+  return values
+}
