@@ -79,6 +79,7 @@ const WORKER = fileURLToPath(new URL('./seed-worker.ts', import.meta.url))
 const SILENCE_MS = 60_000
 /** A worker that waits and does not compute is given up after this many times the limit. */
 const LONGEST_WAIT = 10
+const TICKS = 10
 /** Seeds per process: promises of dead simulated processes never settle and stay in memory until it ends. */
 const STRETCH = 500
 
@@ -143,19 +144,19 @@ function followChild(child: ChildProcess, { next, step, to, take, silenceMs }: F
     errors += text
   })
   let computedMs = processorMs(child.pid)
-  let silentSince = performance.now()
+  // Counted in ticks: the time in which this process is stopped does not count.
+  let silentTicks = 0
   const watch = setInterval(() => {
-    const silentMs = performance.now() - silentSince
     const busyMs = processorMs(child.pid) - computedMs
-    if (busyMs < silenceMs && silentMs < LONGEST_WAIT * silenceMs) return
+    if (busyMs < silenceMs && ++silentTicks < LONGEST_WAIT * TICKS) return
     isSilent = true
     child.kill('SIGKILL')
-  }, silenceMs / 10)
+  }, silenceMs / TICKS)
   let at = next
   const lines = createInterface({ input: child.stdout! })
   lines.on('line', (line) => {
     computedMs = processorMs(child.pid)
-    silentSince = performance.now()
+    silentTicks = 0
     const report = JSON.parse(line) as SeedLine
     at = report.seed + step
     take(report)
