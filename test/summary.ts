@@ -3,12 +3,15 @@ import type { EventData, TestsStream } from 'node:test'
 const COLUMNS = 100
 const MAX_ERROR_OUTPUT = 2_000
 
-export type Count = { passed: number; failed: number; skipped: number }
+export type Count = { passed: number; failed: number; skipped: number; failures: Failure[] }
+
+/** `file`: where the test is written, which is not always the file that was started. */
+export type Failure = { name: string; file: string }
 
 /** Prints a mark for each test, then the skipped tests with reasons, the failures and the count. */
 export async function report(tests: TestsStream): Promise<Count> {
-  const count: Count = { passed: 0, failed: 0, skipped: 0 }
-  const failures: string[] = []
+  const count: Count = { passed: 0, failed: 0, skipped: 0, failures: [] }
+  const texts: string[] = []
   const skips: string[] = []
   const errorOutput = new Map<string, string>()
   const started = performance.now()
@@ -28,12 +31,13 @@ export async function report(tests: TestsStream): Promise<Count> {
       mark('.')
     } else {
       count.failed++
-      failures.push(failureText(data, errorOutput.get(data.file ?? '')))
+      count.failures.push({ name: data.name, file: data.file ?? data.name })
+      texts.push(failureText(data, errorOutput.get(data.file ?? '')))
       mark('X')
     }
   }
   const seconds = Math.round((performance.now() - started) / 1000)
-  console.log(`\n\n${[...skips, ...failures].join('\n')}\n${seconds} s`)
+  console.log(`\n\n${[...skips, ...texts].join('\n')}\n${seconds} s`)
   console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`)
   return count
 }
