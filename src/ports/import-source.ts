@@ -28,7 +28,8 @@ export type SourceItem =
   /** How many objects of a kind the source says it has, in addition to what it said before. */
   | { type: 'stated'; kind: ImportKind; count: number }
   | { type: 'tool'; tool: StoredTool }
-  | { type: 'mcp-server'; server: McpServer; secrets: McpSecrets }
+  /** `missingSecrets`: names of those whose values the source does not show. */
+  | { type: 'mcp-server'; server: McpServer; secrets: McpSecrets; missingSecrets?: string[] }
   | { type: 'block'; block: Block }
   /** With its default conversation. */
   | {
@@ -48,8 +49,11 @@ export type SourceItem =
   | { type: 'left-out'; kind: ImportKind; id: string; parent?: string; reason: string; targetId?: string }
   | { type: 'failed'; kind: ImportKind; id: string; parent?: string; reason: string }
 
-/** Which messages the model sees: all, these, or those from a position on; `listStart` as in a conversation. */
-type SourceView = 'all' | { inView: string[] } | { start: number; listStart?: number }
+/**
+ * Which messages the model sees: all, these, or those from a position on; `listStart` as in a conversation. `isWhole`: the
+ * source listed every message that it shows, so one of these that never came is hidden there.
+ */
+type SourceView = 'all' | { inView: string[]; isWhole: boolean } | { start: number; listStart?: number }
 
 /** `sourceId` differs from the id for a default conversation of a source that has no id for it. */
 export type SourceConversation = Omit<Conversation, 'nextPosition' | 'contextStart'> & { sourceId: string }

@@ -147,6 +147,57 @@ test('two objects with one id: the first is imported and the second is named', a
   assert.ok(report.complete)
 })
 
+test('a message in the middle of a context that the old server lists nowhere is named in the report', async (context) => {
+  const hidden = [messageId(0, 1, 36), messageId(1, 0, 44)]
+  const old = await oldServerFor(context, { hides: (id) => hidden.includes(id) })
+  const home = await openImportHome(context)
+  const report = await home.importFrom(old.url)
+  assert.ok(report.complete, JSON.stringify(report.tallies))
+  const named = report.remarks.filter(({ reason }) => reason?.includes('in the context of its model'))
+  assert.deepEqual(
+    named.map(({ sourceId, parent, outcome }) => [sourceId, parent, outcome]),
+    [
+      [hidden[0], conversationId(0, 1), 'left-out'],
+      [hidden[1], agentId(1), 'left-out'],
+    ],
+  )
+  const again = await home.importFrom(old.url)
+  assert.deepEqual(again.tallies, report.tallies)
+})
+
+test('a list that broke off says nothing of what it might have hidden', async (context) => {
+  let isBroken = true
+  const faultOf = (request: OldRequest): OldFault | undefined =>
+    isBroken && isAt(PATH)(request) ? { type: 'drop' } : undefined
+  const old = await oldServerFor(context, { faultOf })
+  const home = await openImportHome(context)
+  await home.importFrom(old.url)
+  isBroken = false
+  const report = await home.importFrom(old.url)
+  // Had the first pass named them as hidden, the second would pass over them.
+  assert.equal(tallyOf(report, 'message')?.leftOut, 6)
+  assert.equal(tallyOf(report, 'message')?.imported, 6 * 44)
+})
+
+test('a body that never ends is given up after 64 MB and named; everything else arrives, and memory does not hold more', async (context) => {
+  let isEndless = true
+  const faultOf = (request: OldRequest): OldFault | undefined =>
+    isEndless && isAt(PATH)(request) ? { type: 'endless' } : undefined
+  const old = await oldServerFor(context, { faultOf })
+  const home = await openImportHome(context)
+  const report = await home.importFrom(old.url)
+  assert.equal(report.record.state, 'done', report.record.failure)
+  const [failed] = failures(report)
+  assert.deepEqual([failed?.kind, failed?.parent], ['message', conversationId(1, 1)])
+  assert.match(failed!.reason!, /GET .*\/messages is longer than 64 MB, even for one object/)
+  assert.equal(tallyOf(report, 'agent')?.imported, 3)
+  assert.equal(tallyOf(report, 'message')!.imported + tallyOf(report, 'message')!.leftOut, 45 * 5)
+  isEndless = false
+  const mended = await home.importFrom(old.url)
+  assert.ok(mended.complete, JSON.stringify(mended.tallies))
+  assert.deepEqual((await checkStore(home.app.context)).violations, [])
+})
+
 test('a list that repeats its first page for ever ends, and what is out of reach is named', async (context) => {
   const size = { agents: 2, messages: 700 }
   const old = await oldServerFor(context, { size, ignoresCursor: (path) => path === PATH })

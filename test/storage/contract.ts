@@ -8,6 +8,7 @@ import { CONVERSATIONS } from './contract-conversations.ts'
 import { CREDENTIALS } from './contract-credentials.ts'
 import { ERASURE } from './contract-erasure.ts'
 import { GATEWAY } from './contract-gateway.ts'
+import { IMPORTS } from './contract-imports.ts'
 import { INTAKE } from './contract-intake.ts'
 import { MCP_SERVERS } from './contract-mcp-servers.ts'
 import { MEMORY } from './contract-memory.ts'
@@ -51,6 +52,7 @@ const CONTRACT: ContractTests = {
   ...SEARCH,
   ...SCHEDULES,
   ...GATEWAY,
+  ...IMPORTS,
 }
 
 /** `concurrency`: tests that run side by side, where most of the time is spent waiting for a server. */

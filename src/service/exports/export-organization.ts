@@ -95,6 +95,7 @@ async function* oneAgent(agent: Agent, options: ExportOptions, context: ServiceC
     block_ids: (await blocksOf(agent, context)).map(({ id }) => id),
     tags: await tagsOf(agent, context),
     ...shownSecrets(secrets, options),
+    ...defined({ unreadable_secrets: opened === 'unreadable' ? true : undefined }),
     conversation: conversationLine(usual),
   }
   yield* messagesOf(usual, context)

@@ -100,14 +100,16 @@ export function newPlacer(deps: PlacerDeps): Placer {
     remember('tool', tool.id, id)
   }
 
-  async function takeServer({ server, secrets }: ItemOf<'mcp-server'>): Promise<void> {
+  async function takeServer({ server, secrets, missingSecrets = [] }: ItemOf<'mcp-server'>): Promise<void> {
     const state = await unplaced('mcp-server', server.id)
     if (!state) return
     const same = (await store.mcpServers.list(context.organizationId)).find(({ name }) => name === server.name)
     if (same) return leaveOut('mcp-server', server.id, `An MCP server named ${server.name} was here already.`, same.id)
     const refusal = refusalOf(server.transport)
     if (refusal) return leaveOut('mcp-server', server.id, refusal)
-    const { id, reason } = idHere('mcp-server', server.id, { state, context })
+    const { id, reason: newId } = idHere('mcp-server', server.id, { state, context })
+    const missing = missingSecrets.map((name) => `The value of its secret ${name} is not in the file: set it again.`)
+    const reason = [...(newId ? [newId] : []), ...missing].join(' ') || undefined
     const sealed = Object.keys(secrets).length === 0 ? undefined : context.deps.mcp.seal(secrets, id)
     const stored = { ...server, id, organizationId: context.organizationId, ...defined({ sealed }) }
     await place({

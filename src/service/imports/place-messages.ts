@@ -14,6 +14,8 @@ type PassageItem = Extract<SourceItem, { type: 'passage' }>
 /** Rows of one transaction. More are not faster, and one is written in a few milliseconds. */
 const AT_ONCE = 256
 
+const HIDDEN = 'The old server has it in the context of its model and does not list it among the messages.'
+
 type Owner = { id: ConversationId; agentId: AgentId }
 
 type MessagePlacerDeps = PlacerDeps & {
@@ -153,11 +155,30 @@ export function newMessagePlacer({ lease, context, place, here, sourceOf, flushR
   async function end({ conversation: ended, view }: Extract<SourceItem, { type: 'conversation-end' }>): Promise<void> {
     await flushMessages()
     const owner = here(ended)
-    if (!owner || view === 'all' || conversation !== ended || !hasPlaced) return
-    if ('start' in view) return store.imports.setStart(lease, owner.id, view)
+    if (!owner || view === 'all') return
+    const isNew = conversation === ended && hasPlaced
+    if ('start' in view) {
+      if (isNew) await store.imports.setStart(lease, owner.id, view)
+      return
+    }
+    await flushRows()
     const known = await store.imports.known(lease, 'message', view.inView, ended)
-    const targets = [...known.values()].flatMap((one) => (one.state === 'known' ? (one.object.targetId ?? []) : []))
-    await store.imports.setView(lease, owner.id, targets as MessageId[])
+    if (isNew) {
+      const targets = [...known.values()].flatMap((one) => (one.state === 'known' ? (one.object.targetId ?? []) : []))
+      await store.imports.setView(lease, owner.id, targets as MessageId[])
+    }
+    if (view.isWhole)
+      await nameHidden(
+        ended,
+        [...known].filter(([, { state }]) => state !== 'known'),
+      )
+  }
+
+  /** The model saw these, and the source lists none of them. A row names each, so that its absence is no riddle later. */
+  async function nameHidden(parent: string, hidden: [string, KnownObject][]): Promise<void> {
+    if (hidden.length === 0) return
+    const objects = hidden.map(([id]) => ({ ...leftOut(id, HIDDEN), parent }))
+    await place({ type: 'objects', objects })
   }
 
   async function takePassage(item: PassageItem, owner: AgentId | undefined): Promise<void> {

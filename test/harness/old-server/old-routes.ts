@@ -6,7 +6,6 @@ import {
   conversationAt,
   conversationId,
   coreTools,
-  date,
   messageId,
   type OldObject,
   passageAt,
@@ -20,14 +19,20 @@ import {
 /** Versions whose routes differ. */
 export type OldVersion = '0.8.0' | '0.12.0' | '0.16.8'
 
-type RoutesOptions = { version: OldVersion; size: WorldSize; edit(object: OldObject): OldObject }
+type RoutesOptions = {
+  version: OldVersion
+  size: WorldSize
+  edit(object: OldObject): OldObject
+  /** Stored messages that no list shows. */
+  hides?(id: string): boolean
+}
 type OldAnswer = { status: number; value: unknown }
 
 const found = (value: unknown): OldAnswer => ({ status: 200, value })
 const NOT_FOUND: OldAnswer = { status: 404, value: { detail: 'Not Found' } }
 
 /** The routes of the old server, by version. */
-export function newOldRoutes({ version, size, edit }: RoutesOptions) {
+export function newOldRoutes({ version, size, edit, hides = () => false }: RoutesOptions) {
   const isOldest = version === '0.8.0'
   const hasConversations = version === '0.16.8'
   const agentNumber = (id: string) => numberIn(id, agentId, size.agents)
@@ -163,7 +168,9 @@ export function newOldRoutes({ version, size, edit }: RoutesOptions) {
     const numbers = (
       isOldest ? newestPage(size.messages, query, { idAt }) : page(size.messages, query, { at, idAt, isOldest })
     ).map(({ index }) => index as number)
-    return numbers.flatMap((index) => slicesAt(agent, conversation, index, size).map(edit))
+    return numbers
+      .filter((index) => !hides(idAt(index)))
+      .flatMap((index) => slicesAt(agent, conversation, index, size).map(edit))
   }
 
   function folderRoute(id: string, part: string, query: URLSearchParams): OldAnswer {
@@ -246,10 +253,20 @@ function searchPassages(agent: number, query: URLSearchParams, size: WorldSize) 
   return { results, count: results.length }
 }
 
+/** Results of the newest version: what was said in any conversation, with the agent and conversation of each. */
 function searchMessages({ query, agent_id }: { query: string; agent_id: string }, size: WorldSize) {
   const agent = numberIn(agent_id, agentId, size.agents) ?? 0
-  return Array.from({ length: size.messages }, (_, index) => slicesAt(agent, 0, index, size))
-    .flat()
-    .filter(({ content }) => typeof content === 'string' && content.includes(query))
-    .map(({ id, content, date: at }) => ({ message: { id, content, date: at ?? date(0) }, message_id: id }))
+  return Array.from({ length: 1 + size.conversations }, (_, conversation) =>
+    Array.from({ length: size.messages }, (_, index) => slicesAt(agent, conversation, index, size))
+      .flat()
+      .filter(({ content }) => typeof content === 'string' && content.toLowerCase().includes(query.toLowerCase()))
+      .map(({ id, content, date, message_type }) => ({
+        message_id: id,
+        message_type,
+        content,
+        created_at: date,
+        agent_id: agentId(agent),
+        conversation_id: conversation === 0 ? null : conversationId(agent, conversation),
+      })),
+  ).flat()
 }

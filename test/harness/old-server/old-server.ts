@@ -11,6 +11,8 @@ export type OldFault =
   | { type: 'drop' }
   /** The body never ends. */
   | { type: 'endless' }
+  /** A byte from time to time: the connection is never silent, and the body never ends. */
+  | { type: 'drip' }
   /** Half of the body is replaced by bytes that are not UTF-8, inside a text. */
   | { type: 'not-utf8' }
 
@@ -24,6 +26,8 @@ export type OldServerOptions = {
   faultOf?(request: OldRequest): OldFault | undefined
   /** Cursors of these lists are ignored. */
   ignoresCursor?(path: string): boolean
+  /** Stored messages that no list shows. */
+  hides?(id: string): boolean
   /** Changes an object before it is sent. */
   edit?(object: OldObject): OldObject
 }
@@ -46,7 +50,7 @@ const SIZE: WorldSize = { agents: 3, conversations: 1, messages: 45, passages: 5
 export async function startOldServer(options: OldServerOptions = {}): Promise<OldServerFixture> {
   const { version = '0.16.8', password, faultOf, edit = (object) => object } = options
   const size: WorldSize = { ...SIZE, ...options.size }
-  const routes = newOldRoutes({ version, size, edit })
+  const routes = newOldRoutes({ version, size, edit, hides: (id) => options.hides?.(id) ?? false })
   const counts = new Map<string, number>()
   let requests = 0
 
@@ -70,6 +74,7 @@ export async function startOldServer(options: OldServerOptions = {}): Promise<Ol
     if (fault?.type === 'html')
       return response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Bad gateway</body></html>')
     if (fault?.type === 'endless') return endless(response)
+    if (fault?.type === 'drip') return drip(response)
     if (options.ignoresCursor?.(path)) url.searchParams.delete('after')
     const { status, value } = routes(request.method ?? 'GET', url, body)
     if (!fault) return send(response, status, value)
@@ -100,6 +105,13 @@ export async function startOldServer(options: OldServerOptions = {}): Promise<Ol
 
 function send(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.write('[')
+  const timer = setInterval(() => response.write(' '), 20)
+  response.on('close', () => clearInterval(timer))
 }
 
 const PIECE = `{"id":"message-x","content":"${'x'.repeat(1_000_000)}"},`

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { z } from 'zod'
+import type { AgentSettings } from '../../../core/agent.ts'
 import { defined } from '../../../core/defined.ts'
 import { closedLength } from '../../../core/history.ts'
 import type { OrganizationId } from '../../../core/id.ts'
@@ -73,7 +74,13 @@ const conversation = base.extend({
 
 /** What each kind must have; all fields are those of the object inside Holdfast. */
 const LINES = {
-  'mcp-server': base.extend({ name: z.string(), transport: record, contact: record, secrets: record.optional() }),
+  'mcp-server': base.extend({
+    name: z.string(),
+    transport: record,
+    contact: record,
+    secrets: record.optional(),
+    secret_names: texts.optional(),
+  }),
   tool: base.extend({ name: z.string(), jsonSchema: record, sourceCode: z.string(), tags: texts }),
   block: base.extend({
     label: z.string().min(1),
@@ -84,6 +91,9 @@ const LINES = {
     version: z.int(),
   }),
   agent: base.extend({
+    settings: z.looseObject({ notImported: texts.optional() }).optional(),
+    secret_names: texts.optional(),
+    unreadable_secrets: z.boolean().optional(),
     name: z.string(),
     system: z.string(),
     model: z.string().regex(/^[^/]+\/.+$/s),
@@ -132,8 +142,20 @@ function itemOf(line: ExportLine, { organizationId, where }: ItemOptions): Sourc
   const own = { ...fields, organizationId }
   switch (line.kind) {
     case 'mcp-server': {
-      const { secrets = {}, secret_names: _, ...server } = own as never as { secrets?: object; secret_names?: unknown }
-      return { type: 'mcp-server', server: server as never, secrets: secrets as never }
+      const {
+        secrets = {},
+        secret_names = [],
+        ...server
+      } = own as never as {
+        secrets?: object
+        secret_names?: string[]
+      }
+      return {
+        type: 'mcp-server',
+        server: server as never,
+        secrets: secrets as never,
+        missingSecrets: secret_names.filter((name) => !Object.hasOwn(secrets, name)),
+      }
     }
     case 'tool':
       return { type: 'tool', tool: own as never }
@@ -144,14 +166,18 @@ function itemOf(line: ExportLine, { organizationId, where }: ItemOptions): Sourc
         block_ids,
         tags,
         secrets = {},
-        secret_names: _,
+        secret_names,
+        unreadable_secrets,
         conversation: usual,
         ...agent
       } = own as Record<string, unknown>
+      const notes = missingSecrets({ secrets, secret_names, unreadable_secrets } as SecretFields)
+      const settings = (agent.settings ?? {}) as AgentSettings
+      const noted = { ...settings, notImported: [...(settings.notImported ?? []), ...notes] }
       const { contextStart: __, ...rest } = usual as Record<string, unknown>
       return {
         type: 'agent',
-        agent: agent as never,
+        agent: { ...agent, ...defined({ settings: notes.length > 0 ? noted : undefined }) } as never,
         blockIds: block_ids as string[],
         tags: tags as string[],
         secrets: secrets as Record<string, string>,
@@ -173,6 +199,17 @@ function itemOf(line: ExportLine, { organizationId, where }: ItemOptions): Sourc
       return { type: 'kept', kind: of, id, body, reason }
     }
   }
+}
+
+type SecretFields = { secrets: object; secret_names?: string[]; unreadable_secrets?: boolean }
+
+/** What an agent needs to be told again after the move. */
+function missingSecrets({ secrets, secret_names = [], unreadable_secrets }: SecretFields): string[] {
+  const names = secret_names.filter((name) => !Object.hasOwn(secrets, name))
+  return [
+    ...names.map((name) => `secret ${name}: the export left out its value`),
+    ...(unreadable_secrets ? ['secrets: they could not be decrypted when they were exported'] : []),
+  ]
 }
 
 /** The messages of one conversation, in units in which no call is open. */

@@ -160,6 +160,7 @@ function readAgent(
     ...(isLoose ? ['command_approval'] : []),
     ...(agent.egress?.length ? ['egress'] : []),
     ...tools.flatMap(({ egress, name }) => (egress?.length ? [`egress of ${name}`] : [])),
+    ...Object.entries(secrets).flatMap(([name, value]) => (value === '' ? [missingSecret(name)] : [])),
   ]
   const { messages, contextStart } = overrides.withMessages ? importedHistory(agent) : { messages: [], contextStart: 0 }
   return {
@@ -181,6 +182,9 @@ function readAgent(
     }),
   }
 }
+
+/** Files that Holdfast exports have the names of secrets only. */
+const missingSecret = (name: string): string => `secret ${name}: its value is not in the file`
 
 const blockValues = (agent: FileAgent, blocks: readonly { value: string }[]): string[] =>
   [...blocks, ...(agent.memory_blocks ?? [])].map(({ value }) => value)

@@ -84,7 +84,7 @@ export async function* readMcpServers(reading: Reading): Items {
   const { server, context, servers } = reading
   for (const path of ['/v1/mcp-servers/', '/v1/tools/mcp/servers']) {
     const answer = await server.get(path)
-    if (answer.type === 'failed') yield { type: 'failed', kind: 'mcp-server', id: path, reason: answer.reason }
+    if ('reason' in answer) yield { type: 'failed', kind: 'mcp-server', id: path, reason: answer.reason }
     if (answer.type !== 'json') continue
     for (const found of serversIn(answer.value, context)) {
       servers.set(textOf(found.server_name), found.id)

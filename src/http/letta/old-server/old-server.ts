@@ -63,7 +63,7 @@ async function* readVersion({ server, url }: Reading): Items {
   const health = await server.get('/v1/health/')
   const { version } = (health.type === 'json' ? health.value : {}) as { version?: unknown }
   if (typeof version !== 'string') {
-    const why = health.type === 'failed' ? health.reason : 'GET /v1/health/ is not answered as by a Letta server'
+    const why = 'reason' in health ? health.reason : 'GET /v1/health/ is not answered as by a Letta server'
     throw new SourceFault(`${url} does not look like a Letta server: ${why}. Check the address and the port.`)
   }
   yield { type: 'version', version }
@@ -110,7 +110,7 @@ async function* readAgent(id: string, reading: Reading): Items {
   const { server, context, request } = reading
   const answer = await server.get(`/v1/agents/${id}`)
   if (answer.type !== 'json' || (answer.value as Listed | null)?.id !== id) {
-    const reason = answer.type === 'failed' ? answer.reason : 'The old server lists it and does not show it.'
+    const reason = 'reason' in answer ? answer.reason : 'The old server lists it and does not show it.'
     yield { type: 'failed', kind: 'agent', id, reason }
     return
   }
@@ -220,6 +220,7 @@ async function* readMessages({ path, query, sourceId, inView }: History, reading
   const assembler = newAssembler({ promptId: inView[0], summaryId: inView[1] })
   const after = await request.cursorOf(sourceId)
   const isAscending = await canReadAscending(server, path)
+  let isWhole = true
   const pages = isAscending
     ? listPages(server, path, { limit: MESSAGES, query, after })
     : listPagesBackwards(server, path, { limit: MESSAGES, query })
@@ -227,6 +228,7 @@ async function* readMessages({ path, query, sourceId, inView }: History, reading
     if (page.type === 'broken') {
       const id = `after ${page.after ?? 'the beginning'}`
       yield { type: 'failed', kind: 'message', id, parent: sourceId, reason: page.reason }
+      isWhole = false
       break
     }
     for (const item of assembler.take(page.items)) yield* itemsOf(item, sourceId)
@@ -236,7 +238,7 @@ async function* readMessages({ path, query, sourceId, inView }: History, reading
   yield {
     type: 'conversation-end',
     conversation: sourceId,
-    view: inView.length === 0 ? 'all' : { inView: inView.slice(1) },
+    view: inView.length === 0 ? 'all' : { inView: inView.slice(1), isWhole },
   }
 }
 

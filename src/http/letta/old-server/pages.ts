@@ -26,13 +26,17 @@ export async function* listPages(
   { limit, after, query = {} }: ListOptions,
 ): AsyncGenerator<ListedPage> {
   const firsts = new Set<string>()
-  const ask = (cursor: string | undefined) => askForPage(server, path, { ...ASCENDING, ...query, after: cursor, limit })
+  let size = limit
+  const ask = (cursor: string | undefined) =>
+    askForPage(server, path, { ...ASCENDING, ...query, after: cursor, limit: size })
   let cursor = after
   /** Other cursors for the same place. */
   let others: string[] = []
   let next = ask(cursor)
   for (;;) {
     const { answer, limit: asked } = await next
+    // Where a page was too large, the next ones may be, too, and each attempt takes minutes.
+    size = asked
     const page = pageOf(answer, cursor)
     if (!page) return
     if (page.type === 'broken') return yield page
@@ -61,7 +65,7 @@ export async function* listPages(
 
 type Asked = { answer: OldAnswer; limit: number }
 
-/** A page that does not fit is asked for again with half of its objects. */
+/** A page that does not fit is asked for again with a quarter of its objects. */
 async function askForPage(server: OldServer, path: string, query: Query & { limit: number }): Promise<Asked> {
   const { limit } = query
   const answer = await server.get(path, query)
@@ -77,7 +81,7 @@ function pageOf(answer: OldAnswer, after: string | undefined): ListedPage | unde
     case 'failed':
       return { type: 'broken', reason: answer.reason, after }
     case 'too-large':
-      return { type: 'broken', reason: 'One object is larger than an import can read', after }
+      return { type: 'broken', reason: `${answer.reason}, even for one object`, after }
     case 'json': {
       const items = listIn(answer.value)
       if (!items) return { type: 'broken', reason: 'The answer is not a list', after }

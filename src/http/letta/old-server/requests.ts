@@ -9,8 +9,8 @@ export type OldAnswer =
   | { type: 'json'; value: unknown; hasRepairedText: boolean }
   /** This version of the server has no such route, or there is no such object. */
   | { type: 'absent' }
-  /** More than fits in memory: ask for less. */
-  | { type: 'too-large' }
+  /** Longer than fits in memory, or than a person waits for: ask for less. */
+  | { type: 'too-large'; reason: string }
   | { type: 'failed'; reason: string }
 
 export type OldServer = { get(path: string, query?: Query): Promise<OldAnswer> }
@@ -25,10 +25,14 @@ type OldServerOptions = {
   fetch: SafeFetch
   clock: Pick<Clock, 'now' | 'sleep'>
   signal: AbortSignal
+  /** How long one body may take. */
+  bodyMs?: number
 }
 
 /** A page of messages is at most this long; a longer one is asked for again with fewer messages. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+/** A body that trickles is never silent, so a limit on silence does not end it. */
+const BODY_MS = 120_000
 const FIRST_BACKOFF_MS = 500
 const ATTEMPTS = 5
 /** A server that limits requests gets more time. */
@@ -38,7 +42,8 @@ const MAX_WAIT_MS = 60_000
 type Failure = { reason: string; isRetryable: boolean; stopsAll: boolean; waitMs?: number; isLimit?: boolean }
 
 /** Requests to the old server: one at a time, slow enough, repeated where that may help. */
-export function newOldServer({ url, key, rate, fetch, clock, signal }: OldServerOptions): OldServer {
+export function newOldServer(options: OldServerOptions): OldServer {
+  const { url, key, rate, fetch, clock, signal, bodyMs = BODY_MS } = options
   let nextAt = 0
 
   async function takeTurn(): Promise<void> {
@@ -55,7 +60,8 @@ export function newOldServer({ url, key, rate, fetch, clock, signal }: OldServer
       await takeTurn()
       signal.throwIfAborted()
       const answer = await ask(target)
-      if (!('isRetryable' in answer)) return answer
+      if (!('isRetryable' in answer))
+        return answer.type === 'too-large' ? { ...answer, reason: `GET ${path} ${answer.reason}` } : answer
       const most = answer.isLimit ? LIMITED_ATTEMPTS : ATTEMPTS
       if (!answer.isRetryable || attempt >= most) {
         if (answer.stopsAll)
@@ -69,6 +75,8 @@ export function newOldServer({ url, key, rate, fetch, clock, signal }: OldServer
   }
 
   async function ask(target: URL): Promise<OldAnswer | Failure> {
+    const done = new AbortController()
+    const late = new AbortController()
     try {
       const headers = {
         accept: 'application/json',
@@ -78,11 +86,16 @@ export function newOldServer({ url, key, rate, fetch, clock, signal }: OldServer
           'x-bare-password': key ? `password ${key}` : undefined,
         }),
       }
-      const response = await fetch(target, { headers, signal })
+      const response = await fetch(target, { headers, signal: AbortSignal.any([signal, late.signal]) })
+      void clock.sleep(bodyMs, done.signal).then(() => late.abort())
       return await readAnswer(response)
     } catch (fault) {
       if (signal.aborted) throw fault
+      if (late.signal.aborted)
+        return { type: 'too-large', reason: `is still arriving after ${Math.ceil(bodyMs / 1_000)} s` }
       return connectionFailure(fault)
+    } finally {
+      done.abort()
     }
   }
 
@@ -121,7 +134,7 @@ async function readAnswer(response: Response): Promise<OldAnswer | Failure> {
     return failure(`is answered with ${status}: ${text}`, { isRetryable: status >= 500, stopsAll: false })
   }
   const read = await boundedText(response)
-  if (read.isCut) return { type: 'too-large' }
+  if (read.isCut) return { type: 'too-large', reason: `is longer than ${MAX_ANSWER_BYTES / 1024 / 1024} MB` }
   try {
     return { type: 'json', value: JSON.parse(read.text), hasRepairedText: read.hasRepairedText }
   } catch {
