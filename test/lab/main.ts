@@ -13,7 +13,7 @@ import { complaintsOf, type LabReport, percentile, summaryOf } from './report/la
 import { pageOf } from './report/page.ts'
 import { screenOf } from './report/screen.ts'
 import { printSeed } from './simulator/print-seed.ts'
-import { runSeeds } from './simulator/run-seeds.ts'
+import { IMPORT_WORKER, runSeeds } from './simulator/run-seeds.ts'
 import { runTenants, tenantScreen } from './tenants/scenario.ts'
 
 const USAGE = `npm run lab -- [options]
@@ -22,6 +22,7 @@ The simulator, the planted bugs and the kill harness, on one screen and in lab-r
 
   --quick            a part of it, minutes
   --seeds NUMBER     seeds of the simulator; planted bugs are hunted, too
+  --imports NUMBER   simulated imports
   --kills NUMBER     kills of the kill harness, 0 for none
   --from SEED        the first seed (1)
   --database NAME    sqlite or postgres, for kills
@@ -35,6 +36,7 @@ The simulator, the planted bugs and the kill harness, on one screen and in lab-r
 
 const OPTIONS = {
   seeds: { type: 'string' },
+  imports: { type: 'string' },
   kills: { type: 'string' },
   seed: { type: 'string' },
   from: { type: 'string', default: '1' },
@@ -59,8 +61,8 @@ function readOptions() {
   }
 }
 
-const FULL = { seeds: 20_000, kills: 1_000 }
-const QUICK = { seeds: 500, kills: 50 }
+const FULL = { seeds: 20_000, imports: 2_000, kills: 1_000 }
+const QUICK = { seeds: 500, imports: 100, kills: 50 }
 /** A server starts more slowly than a worker. */
 const SERVED_QUICK = 20
 /** How much longer a tenant may wait beside a hostile one. */
@@ -91,9 +93,10 @@ async function killUnderChats(): Promise<number> {
 }
 
 async function runLab(): Promise<number> {
-  const isChosen = values.seeds !== undefined || values.kills !== undefined
+  const isChosen = [values.seeds, values.imports, values.kills].some((amount) => amount !== undefined)
   const amounts = values.quick || isChosen ? QUICK : FULL
   const seeds = values.seeds === undefined ? amounts.seeds : numberOf('seeds', values.seeds)
+  const imports = values.imports === undefined ? amounts.imports : numberOf('imports', values.imports)
   const kills = values.kills === undefined ? amounts.kills : numberOf('kills', values.kills)
   const databases = values.database ? [values.database] : values.quick || isChosen ? ['sqlite'] : ['sqlite', 'postgres']
   // A few seeds may miss a rare state; a run of this size must reach all of them.
@@ -109,6 +112,18 @@ async function runLab(): Promise<number> {
     onSeed: (done) => progress(`seed ${done} of ${seeds}`),
     onFound: ({ seed, violations }) => console.error(`\nseed ${seed}: ${violations.join('; ')}`),
   })
+  const others: LabReport['others'] = []
+  if (imports > 0) {
+    const report = await runSeeds({
+      from,
+      to: from + imports - 1,
+      workers,
+      worker: IMPORT_WORKER,
+      onSeed: (done) => progress(`import ${done} of ${imports}`),
+      onFound: ({ seed, violations }) => console.error(`\nimport, seed ${seed}: ${violations.join('; ')}`),
+    })
+    others.push({ name: 'imports', report })
+  }
   let hunted = 0
   const planted = await huntAll(PLANTED_BUGS, {
     workers,
@@ -131,6 +146,7 @@ async function runLab(): Promise<number> {
     commit: commitName(),
     ms: Date.now() - started,
     seeds: simulated,
+    others,
     planted,
     kills: killed,
   }

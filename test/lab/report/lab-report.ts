@@ -8,16 +8,19 @@ export type LabReport = {
   commit: string
   ms: number
   seeds: SeedsReport
+  /** Simulations of other work than turns, by name. */
+  others: { name: string; report: SeedsReport }[]
   planted: HuntResult[]
   kills: { database: string; report: KillReport }[]
 }
 
 /** The output of `--json`: one line for scripts. */
-export function summaryOf({ seeds, planted, kills }: LabReport) {
+export function summaryOf({ seeds, others, planted, kills }: LabReport) {
   const recoveries = kills.flatMap(({ report }) => report.recoveries)
   return {
     seeds: seeds.seeds,
-    violations: seeds.violations.length,
+    violations: [seeds, ...others.map(({ report }) => report)].reduce((sum, one) => sum + one.violations.length, 0),
+    other_seeds: others.reduce((sum, { report }) => sum + report.seeds, 0),
     planted: planted.length,
     planted_found: planted.filter(isFound).length,
     kills: kills.reduce((sum, { report }) => sum + report.kills, 0),
@@ -32,9 +35,12 @@ export function summaryOf({ seeds, planted, kills }: LabReport) {
 }
 
 /** Why this lab run fails, in sentences; empty if it passes. */
-export function complaintsOf({ seeds, planted, kills }: LabReport, { isLong }: { isLong: boolean }): string[] {
+export function complaintsOf({ seeds, others, planted, kills }: LabReport, { isLong }: { isLong: boolean }): string[] {
   return [
     ...seeds.violations.map(({ seed, violations }) => `seed ${seed}: ${violations[0]}`),
+    ...others.flatMap(({ name, report }) =>
+      report.violations.map(({ seed, violations }) => `${name}, seed ${seed}: ${violations[0]}`),
+    ),
     ...planted.flatMap(({ name, seed, fault }) => {
       if (fault) return [fault]
       return seed === undefined ? [`the planted bug "${name}" was not found`] : []

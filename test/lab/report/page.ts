@@ -23,7 +23,7 @@ ${complaints.length > 0 ? `<section class="bad"><h2>What is wrong</h2><ul>${comp
 <p>Each seed has its own mixture of faults. This is how often each was injected.</p>${faultBars(report)}</section>
 <section><h2>Rare states that were reached</h2>
 <p>A lab run must reach each of these states, or it fails.</p>${states(report)}</section>
-<section><h2>Planted bugs</h2>
+${others(report)}<section><h2>Planted bugs</h2>
 <p>Each is a small patch of a copy of the product. The simulator must find it within 400 seeds.</p>${bugs(report)}</section>
 <section><h2>Kills</h2>
 <p>Processes killed with SIGKILL under load, at exact calls of the store and at random moments.</p>${killTable(report)}</section>
@@ -66,6 +66,17 @@ function states({ seeds }: LabReport): string {
     return `<tr><td>${mark(times > 0)}</td><td>${escaped(state)}</td><td class="number">${count(times)} times</td></tr>`
   })
   return `<table>${rows.join('\n')}</table>`
+}
+
+function others({ others: simulations }: LabReport): string {
+  if (simulations.length === 0) return ''
+  const rows = simulations.map(({ name, report }) => {
+    const reached = Object.entries(report.reached).map(([state, times]) => `${count(times)} ${escaped(state)}`)
+    return `<tr><td>${mark(report.violations.length === 0)}</td><td><b>${escaped(name)}</b><small>${reached.join(', ')}</small></td><td class="number">${count(report.seeds)} seeds</td></tr>`
+  })
+  return `<section><h2>Other simulations</h2>
+<p>What is not a turn, simulated in the same way.</p><table>${rows.join('\n')}</table></section>
+`
 }
 
 function bugs({ planted }: LabReport): string {

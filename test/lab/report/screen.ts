@@ -5,11 +5,15 @@ const WIDTH = 28
 
 /** The report of a lab run on one screen. */
 export function screenOf(report: LabReport, options: { isLong: boolean }): string {
-  const { seeds, planted, kills } = report
+  const { seeds, others, planted, kills } = report
   const complaints = complaintsOf(report, options)
   const lines = [
     `seeds      ${count(seeds.seeds)} run, ${count(seeds.events)} events, ${count(seeds.runs)} runs, ${seeds.repeated} repeated`,
     `           ${seedsPerCoreMinute(seeds)} seeds a minute on one core, ${seeds.violations.length} with a violation`,
+    ...others.map(
+      ({ name, report: one }) =>
+        `${name.padEnd(10)} ${count(one.seeds)} seeds, ${count(one.events)} events, ${one.violations.length} with a violation${reachedText(one.reached)}`,
+    ),
     '',
     'faults     injected',
     ...bars(seeds.faults).map((line) => `           ${line}`),
@@ -29,6 +33,11 @@ export function screenOf(report: LabReport, options: { isLong: boolean }): strin
   ]
   return lines.join('\n')
 }
+
+const reachedText = (reached: Record<string, number>): string =>
+  Object.entries(reached)
+    .map(([state, times]) => `, ${count(times)} ${state}`)
+    .join('')
 
 /** The bugs that took the most seeds to find: a measure of the simulator. */
 const slowest = ({ planted }: LabReport): string[] =>
