@@ -2,7 +2,7 @@ import type { NewRow, Tables } from '../rows/tables.ts'
 import { type Executor, type Statement, statement, type Values } from './statement.ts'
 
 /** Rows of one statement, largest first: PostgreSQL answers a statement of 64 rows as fast as one of one. */
-const SIZES = [64, 8, 1] as const
+const SIZES = [256, 64, 8, 1] as const
 
 type OnConflict = 'fail' | 'ignore'
 
