@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Conversation } from '../../src/core/agent.ts'
+import { defined } from '../../src/core/defined.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId } from '../../src/core/id.ts'
 import { type ImportObject, type ImportRecord, newProgress } from '../../src/core/import.ts'
 import { NO_RUN } from '../../src/core/message.ts'
@@ -108,7 +109,7 @@ function messagesPlacement({ agentId, conversationId: id }: Placed, messages: Pl
     conversation: { id, organizationId: ORGANIZATION, agentId },
     messages,
     objects: messages.map((one) => row('message', one.id, { parent: id, ownerId: agentId })),
-    ...(to ? { cursor: { conversation: id, to } } : {}),
+    ...defined({ cursor: to ? { conversation: id, to } : undefined }),
   }
 }
 
