@@ -103,6 +103,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     gateway: ['database', 'rows'],
     schedules: ['database', 'rows', 'runs'],
     webhooks: ['database', 'rows'],
+    openai: ['database', 'rows'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
   gateway: { telegram: [] },

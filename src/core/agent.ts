@@ -72,6 +72,10 @@ export type ConversationDetails = {
   /** Left out of lists. */
   hidden?: boolean
   model?: TargetHandle
+  /** A client that names this conversation continues in that fork: an earlier message was edited there. */
+  continuedIn?: ConversationId
+  /** The conversation that clients name for this fork. */
+  branchOf?: ConversationId
   /** Copies of blocks that this conversation alone reads and edits. */
   ownBlocks?: BlockId[]
   /** Fields that only clients read; stored and returned unchanged. */

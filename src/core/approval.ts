@@ -1,7 +1,7 @@
 import type { ImagePart } from './image-part.ts'
 import type { Decision, ToolCall } from './tool-call.ts'
 import type { CallState, Turn } from './turn.ts'
-import { isUndecided, openCalls } from './turn.ts'
+import { undecidedCalls as waitingCalls } from './turn.ts'
 
 /** Who may approve a call that waits: `another-key` excludes the senders of its messages. */
 export const APPROVERS = ['any-key', 'another-key'] as const
@@ -15,8 +15,7 @@ export type Verdict =
   | { callId: string; verdict: 'result'; status: 'success' | 'error'; output: string; images?: ImagePart[] }
 
 /** The calls of a waiting turn that need a decision. */
-export const undecidedCalls = (turn: Turn): CallState[] =>
-  turn.phase === 'waiting' ? openCalls(turn).filter(isUndecided) : []
+export const undecidedCalls = (turn: Turn): CallState[] => (turn.phase === 'waiting' ? waitingCalls(turn) : [])
 
 /**
  * Whether these verdicts repeat decisions that were made before. The reason of a denial may differ: the call was

@@ -2,7 +2,7 @@ import { defined } from './defined.ts'
 import type { TurnEvent } from './event.ts'
 import type { MessageId } from './id.ts'
 import type { AnswerPart } from './message.ts'
-import type { ErrorType, RunSettings, StopReason } from './run.ts'
+import { type ErrorType, type StopReason, type WaitSettings, waitsForAnswer } from './run.ts'
 import type { ToolCall } from './tool-call.ts'
 import { type Turn, targetsOf } from './turn.ts'
 
@@ -162,10 +162,8 @@ export function hasPrefix(
   )
 }
 
-export const waitsForApproval = (
-  { needsApproval }: Pick<ToolCall, 'needsApproval'>,
-  { onGuarded }: Pick<RunSettings, 'onGuarded'>,
-): boolean => needsApproval && onGuarded === 'ask'
+export const waitsForApproval = (call: Pick<ToolCall, 'tool' | 'needsApproval'>, settings: WaitSettings): boolean =>
+  call.needsApproval && waitsForAnswer(call.tool, settings)
 
 /** The arguments of a call as they are streamed and shown. */
 export const argumentsText = ({ input }: Pick<ToolCall, 'input'>): string => JSON.stringify(input)

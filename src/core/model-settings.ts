@@ -80,6 +80,14 @@ function overridden(before: ModelSettings, layer: ModelSettings): ModelSettings 
   return { ...(statesReasoning(layer) ? others : before), ...layer }
 }
 
+/** The settings of a run whose request has its own; undefined if there are none. */
+export function overriddenBy(
+  settings: ModelSettings | undefined,
+  own: ModelSettings | undefined,
+): ModelSettings | undefined {
+  return own && Object.keys(own).length > 0 ? overridden(settings ?? {}, own) : settings
+}
+
 const statesReasoning = ({ effort, thinkingBudget }: ModelSettings): boolean =>
   effort !== undefined || thinkingBudget !== undefined
 

@@ -93,3 +93,9 @@ export const COMMAND_LINE: Caller = { actor: 'command-line', organizationId: DEF
 /** An operator is an administrator of the default organization. Only operators may use private addresses. */
 export const isOperator = ({ organizationId, scope }: Pick<Caller, 'organizationId' | 'scope'>): boolean =>
   scope === 'admin' && organizationId === DEFAULT_ORGANIZATION
+
+/** Each principal once. */
+export const joinPrincipals = (known: readonly Principal[], more: readonly Principal[] = []): Principal[] => [
+  ...known,
+  ...more.filter((one) => !known.some((other) => isSamePrincipal(one, other))),
+]

@@ -111,6 +111,15 @@ export type RunSettings = {
 /** The run that carries a steered message if the turn it joined ends without reading it. */
 export type RunOfItsOwn = { runId: RunId; background: boolean; metadata: Json; settings: RunSettings }
 
+export type WaitSettings = Pick<RunSettings, 'onGuarded' | 'clientTools'>
+
+/**
+ * Whether a call that needs an answer from outside waits for it. The result of a client's tool is always waited for: an
+ * unattended run denies only what a person would have to approve.
+ */
+export const waitsForAnswer = (tool: string, { onGuarded, clientTools = [] }: WaitSettings): boolean =>
+  onGuarded === 'ask' || clientTools.some(({ name }) => name === tool)
+
 /** A tool that the client runs. Its calls wait, like calls that need approval, until the client sends a result. */
 export type ClientTool = { name: string; description: string; inputSchema: Json }
 

@@ -14,8 +14,8 @@ import { ENDING_OF_FAULT, type Failure } from './failure.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import { type Input, summaryBody } from './message.ts'
 import type { NarrowedView } from './narrowed-view.ts'
-import { isSamePrincipal, type Principal } from './people.ts'
-import type { RunError, RunSettings, StopReason } from './run.ts'
+import { joinPrincipals, type Principal } from './people.ts'
+import { type RunError, type RunSettings, type StopReason, waitsForAnswer } from './run.ts'
 import type { UnreadSteer } from './steer.ts'
 import { type Decision, type Settlement, settle, settleDenied, type ToolCall, type ToolOutcome } from './tool-call.ts'
 import { type CallHistory, stillRequired } from './tool-rules.ts'
@@ -126,7 +126,7 @@ export function nextAction(turn: Turn, fence: number): Action {
   const open = openCalls(turn)
 
   // While one call of an answer waits for approval, no call of that answer runs: they are settled together.
-  const needsPerson = !forcedEnd && turn.settings.onGuarded === 'ask' && open.some(isUndecided)
+  const needsPerson = !forcedEnd && undecidedCalls(turn).length > 0
   if (needsPerson) return record([{ type: 'turn-ended', v: 1, stopReason: 'requires_approval' }])
 
   const settled = open.flatMap((call) => settleWithoutRunning(call, turn, { doom: forcedEnd, fence }))
@@ -283,6 +283,10 @@ export const openCalls = (turn: Turn): CallState[] => (turn.step?.calls ?? []).f
 
 export const isUndecided = (call: CallState): boolean => call.needsApproval && !call.decision && !call.refusal
 
+/** The open calls that wait for an answer from outside. */
+export const undecidedCalls = (turn: Turn): CallState[] =>
+  openCalls(turn).filter((call) => isUndecided(call) && waitsForAnswer(call.tool, turn.settings))
+
 const record = (events: TurnEvent[]): Action => ({ type: 'record', events })
 
 function forcedEndOf(turn: Turn): ForcedEnd | undefined {
@@ -372,12 +376,6 @@ function steer(turn: Turn, { inputs, otherwise, askedBy }: Extract<TurnEvent, { 
   const steer: UnreadSteer = { inputs, otherwise, isLate: turn.cancel !== undefined, ...defined({ askedBy }) }
   return { ...steered, steers: [...turn.steers, steer] }
 }
-
-/** Each principal once. */
-export const joinPrincipals = (known: readonly Principal[], more: readonly Principal[] = []): Principal[] => [
-  ...known,
-  ...more.filter((one) => !known.some((other) => isSamePrincipal(one, other))),
-]
 
 /** An answer reads the first pending inputs, and a steer whole or not at all. */
 function readInputs(turn: Turn, count: number): Turn {

@@ -3,7 +3,7 @@ import { argumentsText, type Chunk, waitsForApproval } from '../core/chunk.ts'
 import { type CompactJson, newCompactJson } from '../core/compact-json.ts'
 import { defined } from '../core/defined.ts'
 import type { MessageId } from '../core/id.ts'
-import type { RunSettings } from '../core/run.ts'
+import { type WaitSettings, waitsForAnswer } from '../core/run.ts'
 import type { ToolCall } from '../core/tool-call.ts'
 import type { ToolRegistry } from '../ports/tool.ts'
 
@@ -22,7 +22,7 @@ export type CallStream = {
 
 type CallStreamOptions = {
   answerId: MessageId
-  settings: Pick<RunSettings, 'onGuarded'>
+  settings: WaitSettings
   tools: Pick<ToolRegistry, 'find'>
   allowed: readonly string[]
 }
@@ -79,7 +79,7 @@ export function newCallStream({ answerId, settings, tools, allowed }: CallStream
     // What is said is shown whole, before the other calls.
     if ([slot, ...others].some(isSpeech)) return false
     if (!tool || slot.callId === '' || others.some(({ callId }) => callId === slot.callId)) return false
-    slot.isGuarded = waitsForApproval(tool, settings)
+    slot.isGuarded = tool.needsApproval && waitsForAnswer(slot.tool, settings)
     return slot.isGuarded || settings.onGuarded === 'deny' || !tool.approvalReason
   }
 

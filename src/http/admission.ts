@@ -16,6 +16,7 @@ import type { Access } from './operation.ts'
 import { isAllowedOrigin } from './origin-check.ts'
 import { newBucket, newBuckets } from './rate-limit.ts'
 import { newRefusalPace } from './refusal-pace.ts'
+import { refusalBody } from './refusal.ts'
 import { operationOf } from './register.ts'
 import { newTraffic, type OrganizationTraffic, type Traffic } from './tenant-traffic.ts'
 
@@ -76,10 +77,10 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
           return
         case 'refuse':
           trail.refused(request, decision.who, decision.status)
-          void reply.code(decision.status).send({ detail: decision.detail })
+          void reply.code(decision.status).send(refusalBody(request, decision.detail, decision.status))
           return
         case 'too-many':
-          refuseInTurn(decision, reply)
+          refuseInTurn(decision, { request, reply })
       }
     }
   })
@@ -98,14 +99,14 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
 
   function refuseInTurn(
     { waitMs, detail, whose }: AdmissionDecision & { type: 'too-many' },
-    reply: FastifyReply,
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   ): void {
     const takeBack = refusals.refuse(whose, {
       send: () =>
         void reply
           .code(429)
           .header('retry-after', String(Math.ceil(waitMs / 1000)))
-          .send({ detail }),
+          .send(refusalBody(request, detail, 429)),
       end: () => void reply.raw.destroy(),
     })
     reply.raw.once('close', takeBack)

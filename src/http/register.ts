@@ -62,12 +62,12 @@ export function registerOperations(
   surfaces: readonly Surface[],
   { contextOf, perform }: RequestScope,
 ): void {
-  for (const { operations, notServed, errors } of surfaces) {
+  for (const { operations, notServed, errors, refusal } of surfaces) {
     for (const operation of operations)
       server.route({
         method: operation.method,
         url: operation.path,
-        config: { operation, errors },
+        config: { operation, errors, ...defined({ refusal }) },
         schema: checksOf(operation),
         handler: async (request, reply) => {
           const { params, query, body } = request
@@ -81,7 +81,7 @@ export function registerOperations(
       server.route({
         method: methods,
         url: path,
-        config: { errors },
+        config: { errors, ...defined({ refusal }) },
         handler: async () => {
           throw new Problem('not-served', `Holdfast does not serve this yet: ${what}.`)
         },

@@ -3,7 +3,7 @@ import type { OrganizationId } from '../core/id.ts'
 import type { Caller, KeyId } from '../core/people.ts'
 import type { OpenTraffic } from '../service/people/limits.ts'
 import type { ConsoleSessions } from './console-session.ts'
-import type { ErrorTable } from './errors.ts'
+import type { ErrorTable, RefusalBody } from './errors.ts'
 import type { KeepAliveTimer } from './event-stream.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Metrics } from './metrics.ts'
@@ -44,6 +44,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation
     errors?: ErrorTable
+    refusal?: RefusalBody
   }
   interface FastifyRequest {
     /** Undefined on routes that need no key. */

@@ -1,4 +1,4 @@
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { Problem } from '../core/problem.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import { logFault, registerAccessLog } from './access-log.ts'
@@ -16,6 +16,7 @@ import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
 import { isLoopback } from './origin-check.ts'
 import { newReadiness } from './readiness.ts'
+import { refusalBody } from './refusal.ts'
 import { operationOf, registerOperations, SCHEMA_COMPILERS } from './register.ts'
 import { readBodies } from './request-body.ts'
 import { SURFACES } from './surfaces.ts'
@@ -191,7 +192,10 @@ function refuseWhileDraining(server: FastifyInstance): void {
   server.addHook('onRequest', (request, reply, done) => {
     if (!server.serverContext.draining.aborted || operationOf(request)?.scope === 'open') return done()
     const detail = 'The server is shutting down. Try again in a moment.'
-    void reply.code(503).header('retry-after', '1').send({ detail })
+    void reply
+      .code(503)
+      .header('retry-after', '1')
+      .send(refusalBody(request, detail, 503))
   })
 }
 
@@ -204,10 +208,10 @@ const FASTIFY_ERRORS: Record<string, ErrorAnswer> = {
 }
 
 function answerErrors(server: FastifyInstance, report: ServerOptions['report']): void {
-  server.setNotFoundHandler(async (_, reply) => reply.code(404).send({ detail: 'Not Found' }))
+  server.setNotFoundHandler(async (request, reply) => reply.code(404).send(refusalBody(request, 'Not Found', 404)))
   server.setErrorHandler(async (fault: Error & { code?: string; statusCode?: number }, request, reply) => {
     const table = request.routeOptions.config?.errors ?? LETTA_ERRORS
-    const known = toErrorAnswer(fault, table) ?? FASTIFY_ERRORS[fault.code ?? ''] ?? toClientError(fault)
+    const known = toErrorAnswer(fault, table) ?? inFormatOf(request, toFastifyError(fault))
     if (known) {
       const { status, body, headers } = known
       return reply
@@ -216,8 +220,15 @@ function answerErrors(server: FastifyInstance, report: ServerOptions['report']):
         .send(status === 422 ? { ...body, trace_id: request.id } : body)
     }
     report(fault, `answering ${request.method} ${request.routeOptions.url ?? 'unknown route'}`)
-    return reply.code(500).send({ detail: 'An unknown error occurred', trace_id: request.id })
+    return reply.code(500).send({ ...refusalBody(request, 'An unknown error occurred', 500), trace_id: request.id })
   })
+}
+
+const toFastifyError = (fault: Error & { code?: string; statusCode?: number }): ErrorAnswer | undefined =>
+  FASTIFY_ERRORS[fault.code ?? ''] ?? toClientError(fault)
+
+function inFormatOf(request: FastifyRequest, answer: ErrorAnswer | undefined): ErrorAnswer | undefined {
+  return answer && { ...answer, body: refusalBody(request, String(answer.body.detail), answer.status) }
 }
 
 /** Fastify's other 4xx errors are mistakes of the client; their messages reveal nothing internal. */

@@ -1,4 +1,4 @@
-import type { ErrorTable } from './errors.ts'
+import type { ErrorTable, RefusalBody } from './errors.ts'
 import type { Method, Operation } from './operation.ts'
 
 /** One vocabulary of the API: its operations, the routes it answers with 501, and its error table. */
@@ -6,6 +6,8 @@ export type Surface = {
   operations: readonly Operation[]
   notServed: readonly NotServed[]
   errors: ErrorTable
+  /** The body of a refusal that comes before the handler; without it `{ detail }`. */
+  refusal?: RefusalBody
 }
 
 /**

@@ -27,6 +27,8 @@ export type RequestIdentity = {
   fingerprint?: string
   /** The client marked this request as a retry. */
   isRetry: boolean
+  /** How long after its request a retry is recognized, if the surface has a time of its own. */
+  windowMs?: number
 }
 
 export type OpenRun = {

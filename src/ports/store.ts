@@ -17,6 +17,7 @@ import type { ImportStore } from './import-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
 import type { MessageSearchStore } from './message-search-store.ts'
+import type { OpenaiStore } from './openai-store.ts'
 import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore, WebhookSecretStore } from './people-store.ts'
 import type { PromptStore } from './prompt-store.ts'
@@ -60,6 +61,7 @@ export type Store = {
   webhooks: WebhookStore
   changes: ChangeStore
   schedules: ScheduleStore
+  openai: OpenaiStore
   /** A short random name of this database. */
   homeId(): Promise<string>
   ids: IdStore
@@ -215,6 +217,10 @@ export type RunStore = {
   list(organizationId: OrganizationId, filter: RunFilter, page: RunPage): Promise<Run[]>
   /** The run with this otid. */
   findByOtid(organizationId: OrganizationId, conversationId: ConversationId, otid: string): Promise<RunId | undefined>
+  /** The newest run of a request with this fingerprint that was accepted after `since`. */
+  findByFingerprint(conversationId: ConversationId, fingerprint: string, since: number): Promise<RunId | undefined>
+  /** The newest runs that waited for an answer to this call, in any conversation of the agent. */
+  askersOf(organizationId: OrganizationId, agentId: AgentId, callId: string): Promise<Run[]>
   /** Of these calls, those that a person was asked about in this conversation, with the run that asked. */
   askedAbout(conversationId: ConversationId, callIds: readonly string[]): Promise<Map<string, RunId>>
   /** The response of the request that opened this run was sent completely: a later copy is a new request. */

@@ -20,6 +20,7 @@ import { importStore } from './imports/imports.ts'
 import { blockStore } from './memory/blocks.ts'
 import { passageStore } from './memory/passages.ts'
 import { toolWriteStore } from './memory/tool-writes.ts'
+import { openaiStore } from './openai/openai.ts'
 import { keyStore } from './people/api-keys.ts'
 import { auditLog, hasEntry, insertEntry } from './people/audit.ts'
 import { withAuditedWrites } from './people/audited-writes.ts'
@@ -84,6 +85,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     webhooks: webhookStore(database),
     changes: changeStore(database),
     schedules: scheduleStore(database),
+    openai: openaiStore(database),
     homeId: () => homeId(database),
     ids: idStore(database),
     imports: importStore(database, clock),

@@ -9,6 +9,7 @@ import { KEY } from './fixture-server-process.ts'
 export type ResourceServerFixture = {
   fixture: MemoryFixture
   client: Letta
+  url: string
   /** Sends a request as the client would, without the client. */
   fetch(
     method: string,
@@ -36,6 +37,7 @@ export async function serveFixture(
   context.after(() => server.close())
   return {
     fixture,
+    url: server.url,
     client: new Letta({ baseURL: server.url, apiKey: KEY, maxRetries: 0 }),
     async fetch(method, path, body, more) {
       const type = body === undefined ? undefined : 'application/json'

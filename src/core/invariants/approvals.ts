@@ -1,5 +1,5 @@
 import type { MessageId } from '../id.ts'
-import { type CallState, isUndecided, type Turn } from '../turn.ts'
+import { type CallState, isUndecided, type Turn, undecidedCalls } from '../turn.ts'
 import { isSame } from './log.ts'
 import type { ConversationRecord, Invariant, StoreRecord } from './record.ts'
 import { faultsByEvent, type RunTrace } from './trace.ts'
@@ -133,7 +133,7 @@ export const askedOnce: Invariant<ConversationRecord> = {
 export const approvalsExpire: Invariant<RunTrace> = {
   id: 'I22',
   name: 'approvals survive',
-  sentence: 'An open approval has an expiry time, and an unattended run never waits for approval.',
+  sentence: 'An open approval has an expiry time, and an unattended run waits for results of its client only.',
   promise: 'nothing is stuck',
   check({ run, final }) {
     const { onGuarded } = final.settings
@@ -143,7 +143,9 @@ export const approvalsExpire: Invariant<RunTrace> = {
       ...(run.waiting && run.leaseOwner !== undefined
         ? [`it waits for approval but ${run.leaseOwner} holds its lease`]
         : []),
-      ...(run.waiting && onGuarded === 'deny' ? ['it waits for approval although it is unattended'] : []),
+      ...(run.waiting && onGuarded === 'deny' && undecidedCalls(final).length === 0
+        ? ['it waits for approval although it is unattended']
+        : []),
     ]
   },
 }

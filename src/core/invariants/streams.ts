@@ -1,6 +1,7 @@
 import { argumentsText, type Chunk } from '../chunk.ts'
 import type { TurnEvent } from '../event.ts'
 import { type AnswerPart, textOf } from '../message.ts'
+import { waitsForAnswer } from '../run.ts'
 import type { Invariant, StreamRecord } from './record.ts'
 
 export const streamNumbers: Invariant<StreamRecord> = {
@@ -61,7 +62,7 @@ export const tokensReconcile: Invariant<StreamRecord> = {
     const texts = streamedTexts(chunks)
     const faults: string[] = []
     const first = events[0]?.event
-    const asks = first?.type === 'input-accepted' && first.settings.onGuarded === 'ask'
+    const waits = (tool: string) => first?.type === 'input-accepted' && waitsForAnswer(tool, first.settings)
     /** Kept text to be continued, by its message. */
     const kept = new Map<string, AnswerPart[]>()
     for (const { seq, event } of events) {
@@ -78,7 +79,7 @@ export const tokensReconcile: Invariant<StreamRecord> = {
       for (const [callId, shown] of streamed.calls) {
         const call = event.type === 'answer-received' ? event.calls.find((one) => one.callId === callId) : undefined
         const stored = call
-          ? callText({ ...call, isGuarded: asks && call.needsApproval }, argumentsText(call))
+          ? callText({ ...call, isGuarded: waits(call.tool) && call.needsApproval }, argumentsText(call))
           : 'no call'
         const said = callText({ ...shown, tool: shown.name }, shown.json)
         if (stored !== said) faults.push(`${event.answerId}: "${said}" was streamed, "${stored}" is stored`)

@@ -4,15 +4,13 @@ import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
 import type { JoinedTurn } from '../../core/steer.ts'
 import { cancelRun } from '../../service/runs/runs.ts'
-import { type OpenedStream, openStream, watchOpened } from '../../service/runs/watch-run.ts'
+import { type OpenedStream, openStream } from '../../service/runs/watch-run.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
-import { type EventStream, isDrainedWithin, openEventStream } from '../event-stream.ts'
+import { type EventStream, openEventStream } from '../event-stream.ts'
+import { followRun } from '../follow-run.ts'
 import { wireDate } from '../wire-date.ts'
 import { newStreamView, type StreamEvent } from './stream-view.ts'
 import { ofTypes } from './wire/message.ts'
-
-/** How long a full socket may keep its subscription and the chunks that were read for it. */
-const FULL_SOCKET_MS = 100
 
 type StreamOptions = {
   /** Number of the last event the client has. */
@@ -110,42 +108,11 @@ async function showEvents(
     if (numbered.number > progress.last) progress.last = numbered.number
     return drained
   }
-  return follow({ opened, stream, after: 0 }, send, context)
+  return followRun({ opened, stream, after: 0 }, send, context)
 }
 
 const showChunks = ({ opened, options, stream }: StreamSession, context: ServiceContext): Promise<'done' | 'left'> =>
-  follow({ opened, stream, after: options.after ?? 0 }, (numbered) => stream.send({ data: numbered }), context)
-
-type FollowedStream = Pick<StreamSession, 'opened' | 'stream'> & { after: number }
-
-/**
- * Passes each chunk after `after` to `send`, up to the end. A reader whose socket stays full costs no more than the
- * buffers of the socket: its subscription is closed, and when the socket drains the stored chunks are read on.
- */
-async function follow(
-  { opened, stream, after }: FollowedStream,
-  send: (numbered: NumberedChunk) => Promise<void> | undefined,
-  context: ServiceContext,
-): Promise<'done' | 'left'> {
-  let last = after
-  for (let { hasEnded } = opened; ; hasEnded = false) {
-    const from = { after: last, signal: stream.signal }
-    const chunks = await watchOpened({ runId: opened.runId, hasEnded }, from, context)
-    let drained: Promise<void> | undefined
-    try {
-      for (let isFull = false; !isFull; ) {
-        const next = await chunks.next()
-        if (next.done) return next.value === 'done' ? 'done' : 'left'
-        drained = send(next.value)
-        last = next.value.number
-        isFull = drained !== undefined && !(await isDrainedWithin(drained, FULL_SOCKET_MS))
-      }
-    } finally {
-      await chunks.return('stopped')
-    }
-    await drained
-  }
-}
+  followRun({ opened, stream, after: options.after ?? 0 }, (numbered) => stream.send({ data: numbered }), context)
 
 /** Whether the chunk belongs to what the turn did before the message joined it. */
 function hasPassed({ event, chunk }: NumberedChunk, joined: JoinedTurn | undefined): boolean {

@@ -3,13 +3,13 @@ import { defined } from '../../core/defined.ts'
 import type { Continuation, LoggedEvent, TurnEvent } from '../../core/event.ts'
 import { parseId, type RunId } from '../../core/id.ts'
 import type { Input } from '../../core/message.ts'
-import { withReasoning } from '../../core/model-settings.ts'
-import { type Principal, principalOf } from '../../core/people.ts'
+import { overriddenBy, withReasoning } from '../../core/model-settings.ts'
+import { joinPrincipals, type Principal, principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import { type ProjectedEvent, project } from '../../core/projection.ts'
 import { patienceOf } from '../../core/recovery.ts'
 import { isSettled, type Run, type RunSettings } from '../../core/run.ts'
-import { foldTurn, joinPrincipals, type Turn } from '../../core/turn.ts'
+import { foldTurn, type Turn } from '../../core/turn.ts'
 import type { ContinueRun, NewRun } from '../../ports/store.ts'
 import type { SendOptions } from '../messages/send-message.ts'
 import { withAudit } from '../people/audit.ts'
@@ -176,6 +176,7 @@ function inputAcceptedEntry(
   { inputs, askedBy, continues, at, background, options }: AcceptedInput,
 ): ProjectedEvent {
   const { streamTokens, maxSteps, clientTools, system, addendum, model, reasoning } = options ?? {}
+  const own = options?.modelSettings
   const { patienceMs: _, ...former } = turn.settings
   const { targets, modelSettings = {} } = former
   const settings: RunSettings = {
@@ -183,7 +184,7 @@ function inputAcceptedEntry(
     ...defined({ patienceMs: patienceOf(background), streamTokens, maxSteps, clientTools, system, addendum }),
     ...defined({
       targets: model ? [model, ...targets.slice(1).filter((handle) => handle !== model)] : undefined,
-      modelSettings: reasoning ? withReasoning(modelSettings, reasoning) : undefined,
+      modelSettings: reasoning ? withReasoning(modelSettings, reasoning) : overriddenBy(former.modelSettings, own),
     }),
   }
   const event: TurnEvent = {

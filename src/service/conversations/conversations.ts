@@ -70,14 +70,18 @@ export async function requireConversationAndAgent(
   throw new Problem('not-found', `There is no conversation "${id}".`)
 }
 
+/** `id`: chosen by the caller, who knows that it is free. */
+type NewConversation = ConversationDetails & { ownLabels?: readonly string[]; id?: ConversationId }
+
 /** Creates a conversation in addition to the default one of the agent. */
 export async function createConversation(
   agent: Agent,
   context: ServiceContext,
-  { ownLabels = [], ...details }: ConversationDetails & { ownLabels?: readonly string[] } = {},
+  { ownLabels = [], id, ...details }: NewConversation = {},
 ): Promise<Conversation> {
   const blocks = await copyAgentBlocks(agent, ownLabels, context)
-  const conversation = newConversation(agent.id, context, withOwnBlocks(details, blocks))
+  const made = newConversation(agent.id, context, withOwnBlocks(details, blocks))
+  const conversation = id ? { ...made, id } : made
   await context.deps.store.conversations.create(conversation, blocks)
   // Compiled and stored now: later changes of memory do not affect this prompt.
   await promptOf(conversation.id, context)
@@ -129,6 +133,8 @@ type ForkConversationRequest = {
   /** The position of the last message to copy. Default: all messages. */
   upTo?: number
   isHidden?: boolean
+  /** Chosen by the caller, who knows that it is free. */
+  id?: ConversationId
 }
 
 /**
@@ -145,7 +151,7 @@ export async function forkConversation(
     throw new Problem('invalid', 'A fork cannot end at a message that is no longer in the context of the model.')
   const view = await store.messages.context(source.id)
   const { end, contextStart } = forkPoint(view, source.contextStart, upTo)
-  const { hidden: _, ownBlocks = [], ...details } = source.details ?? {}
+  const { hidden: _, continuedIn: __, ownBlocks = [], ...details } = source.details ?? {}
   const blocks = await copyBlocks(ownBlocks, context)
   const last = view.findLast(({ position }) => position < end)?.createdAt
   const fork: Conversation = {
@@ -156,6 +162,7 @@ export async function forkConversation(
     ),
     nextPosition: end,
     contextStart,
+    ...defined({ id: request.id }),
     ...defined({ listStart: source.listStart, lastMessageAt: last }),
   }
   if ((await store.conversations.fork(source.id, fork, blocks)) === 'not-found')

@@ -6,7 +6,13 @@ import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationId, RunId } from '../../core/id.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { Input, InputPart } from '../../core/message.ts'
-import { type Effort, modelSettingsOf, windowLimitOf } from '../../core/model-settings.ts'
+import {
+  type Effort,
+  type ModelSettings,
+  modelSettingsOf,
+  overriddenBy,
+  windowLimitOf,
+} from '../../core/model-settings.ts'
 import { type Principal, principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ProjectedEvent } from '../../core/projection.ts'
@@ -39,6 +45,8 @@ export type SendOptions = {
   onlyTools?: string[]
   /** Turns reasoning on or off, or sets its effort, for this run only. */
   reasoning?: 'on' | 'off' | Effort
+  /** What this request asks of its answers, in place of what agent and conversation say. */
+  modelSettings?: ModelSettings
   metadata?: Json
   callback?: CallbackRequest
 }
@@ -58,7 +66,7 @@ export type NewInput = Omit<Input, 'messageId'>
 type SendInputsRequest = AddressedSend & {
   inputs: NewInput[]
   /** How a repeated request is recognized (idempotency), in addition to the otids of its inputs. */
-  request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry'>
+  request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry' | 'windowMs'>
   /** Who is behind the inputs, if it is not the caller. */
   askedBy?: Principal[]
 }
@@ -236,7 +244,7 @@ function newEntries(
       exitTools: exitTools.length > 0 ? exitTools : undefined,
       toolRules: toolRules.length > 0 ? toolRules : undefined,
       compaction,
-      modelSettings: modelSettingsOf(agent, conversation, reasoning),
+      modelSettings: overriddenBy(modelSettingsOf(agent, conversation, reasoning), request.modelSettings),
       windowLimit: windowLimitOf(agent, conversation),
     }),
   }

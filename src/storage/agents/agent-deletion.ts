@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import type { AgentId, ConversationId, OrganizationId, ScheduleId } from '../../core/id.ts'
+import type { AgentId, ConversationId, OrganizationId, RunId, ScheduleId } from '../../core/id.ts'
 import { markAgentDeleted } from '../database/imported-targets.ts'
 import { lockAgent } from '../database/lock-agent.ts'
 import { type Executor, type Statement, statement } from '../database/statement.ts'
@@ -69,6 +69,17 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
   ),
   statement<AgentParameter>()((db, p) =>
     db.deleteFrom('run_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('openai_requests').where('conversation_id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
+    db.deleteFrom('openai_conversations').where('id', 'in', CONVERSATIONS(p('agent'))),
+  ),
+  statement<AgentParameter>()((db, p) =>
+    db
+      .deleteFrom('openai_deleted_responses')
+      .where('run_id', 'in', sql<RunId>`(select id from runs where agent_id = ${p('agent')})`),
   ),
   statement<AgentParameter>()((db, p) => db.deleteFrom('runs').where('agent_id', '=', p('agent'))),
   // After the runs and schedules, whose last changes may be told of.

@@ -18,6 +18,7 @@ import { blockVersions } from './017-block-versions.ts'
 import { gatewayPeople } from './018-gateway-people.ts'
 import { webhooks } from './019-webhooks.ts'
 import { scheduleChanges } from './020-schedule-changes.ts'
+import { openai } from './021-openai.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -51,6 +52,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     gatewayPeople,
     webhooks,
     scheduleChanges,
+    openai,
   ],
   chunks: [firstOfChunks],
 }

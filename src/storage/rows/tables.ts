@@ -72,6 +72,9 @@ export type Tables = FurtherTables & {
   schedule_instants: { schedule_id: ScheduleId; organization_id: OrganizationId } & SettledInstantRow
   webhooks: Numbered & WebhookRow
   webhook_deliveries: Numbered & DeliveryRow
+  openai_requests: OpenaiRequestsTable
+  openai_conversations: OpenaiConversationsTable
+  openai_deleted_responses: { run_id: RunId; organization_id: OrganizationId }
   homes: { id: string }
   change_marks: { number: number; at: number; pruned: number }
 }
@@ -137,6 +140,24 @@ type RunOtidsTable = {
   organization_id: OrganizationId
   run_id: RunId
   request_digest: string
+}
+
+/** The conversation of the newest request with this fingerprint, of those that name none. */
+type OpenaiRequestsTable = {
+  organization_id: OrganizationId
+  fingerprint: string
+  conversation_id: ConversationId
+  awaits_original: number
+  placed_at: number
+}
+
+type OpenaiConversationsTable = {
+  id: ConversationId
+  organization_id: OrganizationId
+  /** JSON. */
+  metadata: string
+  items: string
+  created_at: number
 }
 
 /** Identifies retries without otids. */

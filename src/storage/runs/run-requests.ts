@@ -5,14 +5,14 @@ import { insertInto } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { carrierOf } from './steers.ts'
 
-/** A retry must follow its request within this time. */
+/** A retry must follow its request within this time, unless the request says otherwise. */
 const RETRY_WINDOW_MS = 5 * 60_000
 
 /** The run that an earlier copy of this request opened, if there is one to attach to. Requires the opening lock. */
 export async function findEarlierRequest(db: Executor, run: NewRun): Promise<OpenedRun | undefined> {
   const { request, conversationId } = run
   if (!request) return undefined
-  const { otids, digest, isRetry, fingerprint } = request
+  const { otids, digest, isRetry, fingerprint, windowMs = RETRY_WINDOW_MS } = request
   for (const otid of otids) {
     const earlier = await db.get(byOtid, { conversation: conversationId, otid })
     if (!earlier) continue
@@ -26,7 +26,7 @@ export async function findEarlierRequest(db: Executor, run: NewRun): Promise<Ope
   }
   if (otids.length > 0 || !fingerprint) return undefined
   if (!isRetry) return findRunOfRetry(db, run, fingerprint)
-  const since = run.createdAt - RETRY_WINDOW_MS
+  const since = run.createdAt - windowMs
   const unanswered = await db.get(byFingerprint, { conversation: conversationId, fingerprint, since })
   if (!unanswered) return undefined
   return { type: 'repeated', runId: await carrierOf(db, unanswered.run_id), request: unanswered.run_id }
@@ -59,6 +59,12 @@ export async function saveRequest(db: Executor, run: NewRun): Promise<void> {
   await db.run(insertRequest, { ...owner, fingerprint, answered: 0, awaits_original, created_at: run.createdAt })
 }
 
+/** The run that carries the newest copy of a request, answered or not. */
+export async function findRunByFingerprint(db: Executor, key: FingerprintKey): Promise<RunId | undefined> {
+  const found = await db.get(newestByFingerprint, key)
+  return found && carrierOf(db, found.run_id)
+}
+
 export const markAnswered = (db: Executor, runId: RunId) => db.run(setAnswered, { run: runId })
 
 export async function findRunByOtid(
@@ -86,7 +92,20 @@ const forgetOtids = statement<{ conversation: ConversationId; run: RunId }>()((d
   db.deleteFrom('run_otids').where('conversation_id', '=', p('conversation')).where('run_id', '=', p('run')),
 )
 
-const byFingerprint = statement<{ conversation: ConversationId; fingerprint: string; since: number }>()((db, p) =>
+type FingerprintKey = { conversation: ConversationId; fingerprint: string; since: number }
+
+const newestByFingerprint = statement<FingerprintKey>()((db, p) =>
+  db
+    .selectFrom('run_requests')
+    .select('run_id')
+    .where('conversation_id', '=', p('conversation'))
+    .where('fingerprint', '=', p('fingerprint'))
+    .where('created_at', '>', p('since'))
+    .orderBy('created_at', 'desc')
+    .limit(sql.lit(1)),
+)
+
+const byFingerprint = statement<FingerprintKey>()((db, p) =>
   db
     .selectFrom('run_requests')
     .select('run_id')
@@ -98,7 +117,7 @@ const byFingerprint = statement<{ conversation: ConversationId; fingerprint: str
     .limit(sql.lit(1)),
 )
 
-const byLateOriginal = statement<{ conversation: ConversationId; fingerprint: string; since: number }>()((db, p) =>
+const byLateOriginal = statement<FingerprintKey>()((db, p) =>
   db
     .selectFrom('run_requests')
     .select('run_id')

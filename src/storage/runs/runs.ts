@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { OrganizationId, RunId } from '../../core/id.ts'
+import type { AgentId, OrganizationId, RunId } from '../../core/id.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { OpenedRun, RunStore } from '../../ports/store.ts'
 import type { Database } from '../database/database.ts'
@@ -10,7 +10,7 @@ import { runClaims } from './run-claims.ts'
 import { countActiveRuns, countRunsOf } from './run-counts.ts'
 import { byIdAnywhere, continueRun, findContinuedRun, findOpenedRun, openRun } from './run-intake.ts'
 import { listRuns, listSteps } from './run-lists.ts'
-import { findRunByOtid, markAnswered } from './run-requests.ts'
+import { findRunByFingerprint, findRunByOtid, markAnswered } from './run-requests.ts'
 import { usageOfConversation } from './run-usage.ts'
 import { rateStep, readStep, readSteps } from './steps.ts'
 
@@ -55,6 +55,12 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
     askedAbout: (conversationId, callIds) => read((db) => findAskedCalls(db, conversationId, callIds)),
 
+    askersOf: (organization, agent, call) =>
+      read(async (db) => (await db.all(askers, { organization, agent, call })).map(runOf)),
+
+    findByFingerprint: (conversation, fingerprint, since) =>
+      read((db) => findRunByFingerprint(db, { conversation, fingerprint, since })),
+
     markAnswered: (runId) =>
       write({
         key: runId,
@@ -89,6 +95,25 @@ export function runStore(database: Database, clock: Clock): RunStore {
 
 const byId = statement<{ organization: OrganizationId; id: RunId }>()((db, p) =>
   db.selectFrom('runs').select(RUN_COLUMNS).where('id', '=', p('id')).where('organization_id', '=', p('organization')),
+)
+
+const askers = statement<{ organization: OrganizationId; agent: AgentId; call: string }>()((db, p) =>
+  db
+    .selectFrom('runs')
+    .select(RUN_COLUMNS)
+    .where('agent_id', '=', p('agent'))
+    .where(
+      'id',
+      'in',
+      db
+        .selectFrom('asked_calls')
+        .select('run_id')
+        .where('organization_id', '=', p('organization'))
+        .where('call_id', '=', p('call')),
+    )
+    .orderBy('waiting', 'desc')
+    .orderBy('number', 'desc')
+    .limit(sql.lit(1)),
 )
 
 const expiredRuns = statement<{ now: number; limit: number }>()((db, p) =>
