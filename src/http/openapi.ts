@@ -98,9 +98,16 @@ function parametersOf({ properties = {}, required = [] }: JsonSchema, place: Par
 
 const errorSchema = z
   .object({
-    detail: z.unknown().describe('What is wrong and where, as text; for some conflicts an object with a `code`.'),
+    detail: z
+      .unknown()
+      .optional()
+      .describe('What is wrong and where, as text; for some conflicts an object with a `code`.'),
     trace_id: z.string().optional(),
     run_id: z.string().optional(),
+    error: z
+      .unknown()
+      .optional()
+      .describe('Routes of OpenAI’s API have it in place of `detail`: `message`, `type`, `param` and `code`.'),
   })
   .meta({ id: 'Error', description: 'The body of every response with a status of 400 or higher.' })
 

@@ -29,6 +29,8 @@ export type RequestIdentity = {
   isRetry: boolean
   /** How long after its request a retry is recognized, if the surface has a time of its own. */
   windowMs?: number
+  /** When it arrived, if that was some time before its run is opened: a retry that came later may be faster. */
+  arrivedAt?: number
 }
 
 export type OpenRun = {

@@ -54,7 +54,8 @@ test('every route accepts the values that /openapi.json allows, refuses all othe
             ? await ask(route.method, path, { ...(example as object), [name]: value })
             : await ask(route.method, `${path}?${new URLSearchParams({ [name]: String(value) })}`, example)
         sent++
-        const isRefused = status === 422 && detail.includes(`${part}.${name}`)
+        const refusal = route.operation.tags.includes('openai') ? 400 : 422
+        const isRefused = status === refusal && detail.includes(`${part}.${name}`)
         if (status === 500) faults.push(`${where} is answered with an internal error: ${detail}`)
         else if (!isAllowed && !isRefused) faults.push(`${where} is not described but accepted: ${status} ${detail}`)
         else if (isAllowed && isRefused && !CHECKED_BY_HANDLER.has(`${part}.${name}`))
@@ -116,6 +117,8 @@ async function servedApi(context: TestContext) {
     mcp_server_id: server.id!,
     import_id: imported.id,
     memory_id: `passage-${crypto.randomUUID()}`,
+    response_id: `resp_${answer.usage.run_ids![0]!.slice('run-'.length)}`,
+    model: agent.id,
   }
   const document = (await json('GET', '/openapi.json')).body as OpenApi
   const ask = async (method: string, path: string, body: unknown): Promise<Answer> => {
@@ -137,7 +140,12 @@ async function servedApi(context: TestContext) {
     }
     const text = await response.text()
     const parsed = type.startsWith('application/json') ? JSON.parse(text) : undefined
-    return { status: response.status, type, body: parsed, detail: JSON.stringify(parsed?.detail ?? '') }
+    return {
+      status: response.status,
+      type,
+      body: parsed,
+      detail: JSON.stringify(parsed?.detail ?? parsed?.error?.message ?? ''),
+    }
   }
   return { document, ask, ids }
 }

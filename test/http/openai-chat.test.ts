@@ -147,6 +147,7 @@ for (const [version, Client] of Object.entries(CLIENTS)) {
       logit_bias: { 50256: -100 },
       presence_penalty: 1,
       audio: { voice: 'x' },
+      modalities: ['audio'],
       functions: [{ name: 'f' }],
       response_format: { type: 'json_schema', json_schema: {} },
     })) {
@@ -272,6 +273,9 @@ test('settings of the request reach the model, and what has no effect is named i
       temperature: 0.25,
       top_p: 0.5,
       max_completion_tokens: 77,
+      frequency_penalty: 0.5,
+      verbosity: 'low',
+      tool_choice: 'none',
       seed: 3,
       unheard_of: 1,
     } as never)
@@ -279,6 +283,9 @@ test('settings of the request reach the model, and what has no effect is named i
   assert.equal(received().temperature, 0.25)
   assert.equal(received().top_p, 0.5)
   assert.equal(received().max_completion_tokens ?? received().max_tokens, 77)
+  assert.equal(received().frequency_penalty, 0.5)
+  assert.equal(received().verbosity, 'low')
+  assert.equal(received().tools, undefined)
   const warnings = response.headers.get('x-holdfast-warnings') ?? ''
   assert.match(warnings, /seed:/)
   assert.match(warnings, /unheard_of:/)

@@ -235,6 +235,21 @@ test('unknown responses and unsupported parameters are named', async (context) =
   await assert.rejects(ask({ previous_response_id: unknown, conversation: 'x' }), /either `conversation` or/)
 })
 
+test('settings of a response reach the model', async (context) => {
+  const { openai, simulator, received } = await serveOpenai(context)
+  simulator.script({ answer: { text: 'Yes.' } })
+  await openai().responses.create({
+    model: MODEL,
+    input: 'x',
+    max_output_tokens: 55,
+    reasoning: { effort: 'low' },
+    text: { verbosity: 'high' },
+  })
+  assert.equal(received().max_completion_tokens ?? received().max_tokens, 55)
+  assert.equal(received().reasoning_effort, 'low')
+  assert.equal(received().verbosity, 'high')
+})
+
 test('with `on_guarded: ask` a call waits as an approval request, and is answered as one', async (context) => {
   const { openai, simulator, sent } = await serveOpenai(context, tools())
   simulator.script(
@@ -290,5 +305,40 @@ test('a failed attempt in the middle of a text leaves an incomplete item and no 
   assert.deepEqual(
     done.map((item) => ('status' in item ? item.status : undefined)),
     ['incomplete', 'completed'],
+  )
+})
+
+test('embeddings come from the configured model, in both encodings; token lists and other models are refused', async (context) => {
+  const { openai, fixture } = await serveOpenai(context)
+  const embedder = fixture.context.embeddings
+  await assert.rejects(
+    openai().embeddings.create({ model: 'house/near', input: 'x' }),
+    (fault: { status: number; code: string }) => fault.status === 404 && fault.code === 'model_not_found',
+  )
+  Object.assign(embedder, {
+    defaultModel: 'house/near',
+    embedder: {
+      serves: () => true,
+      dimensionsOf: () => 2,
+      embed: async (_: unknown, texts: readonly string[]) =>
+        texts.includes('broken')
+          ? { type: 'failure', failure: { kind: 'timeout', detail: 'too slow' } }
+          : { type: 'vectors', vectors: texts.map((text) => [text.length, 0.5]) },
+    },
+  })
+  const both = await openai().embeddings.create({ model: 'near', input: ['ab', 'abc'] })
+  assert.deepEqual(
+    both.data.map(({ embedding }) => [...embedding]),
+    [
+      [2, 0.5],
+      [3, 0.5],
+    ],
+  )
+  const floats = await openai().embeddings.create({ model: 'near', input: 'abcd', encoding_format: 'float' })
+  assert.deepEqual(floats.data[0]?.embedding, [4, 0.5])
+  await assert.rejects(openai().embeddings.create({ model: 'near', input: [1, 2] }), /tokens are not supported/)
+  await assert.rejects(
+    openai().embeddings.create({ model: 'near', input: 'broken' }),
+    (fault: { status: number; message: string }) => fault.status === 502 && fault.message.includes('too slow'),
   )
 })

@@ -15,7 +15,7 @@ export type Exchange = {
  * has its own. `branch`: the client continues from an earlier exchange, because a message was edited or an answer is
  * wanted again.
  */
-export type Tail =
+type Tail =
   | { type: 'tail'; messages: SentMessage[]; changed?: number }
   | { type: 'branch'; messages: SentMessage[]; end: number }
   | { type: 'mismatch'; at: number }

@@ -2,7 +2,7 @@ import type { ImagePart } from '../image-part.ts'
 import type { InputPart } from '../message.ts'
 
 /** A call of the caller's own tool in the history that it sends. */
-export type SentCall = { callId: string; name: string; arguments: string }
+type SentCall = { callId: string; name: string; arguments: string }
 
 /** One message of a request in OpenAI's vocabulary, of either API. `at`: its position in the request. */
 export type SentMessage =

@@ -66,7 +66,7 @@ export type NewInput = Omit<Input, 'messageId'>
 type SendInputsRequest = AddressedSend & {
   inputs: NewInput[]
   /** How a repeated request is recognized (idempotency), in addition to the otids of its inputs. */
-  request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry' | 'windowMs'>
+  request?: Pick<RequestIdentity, 'fingerprint' | 'isRetry' | 'windowMs' | 'arrivedAt'>
   /** Who is behind the inputs, if it is not the caller. */
   askedBy?: Principal[]
 }

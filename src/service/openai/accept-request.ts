@@ -10,11 +10,12 @@ import { isReply, type SentMessage } from '../../core/openai/sent-message.ts'
 import { Problem } from '../../core/problem.ts'
 import { answerApproval } from '../approvals/answer-approval.ts'
 import { findAskingRun, findOpenApproval } from '../approvals/approvals.ts'
-import { createConversation, forkConversation, updateConversation } from '../conversations/conversations.ts'
+import { updateConversation } from '../conversations/conversations.ts'
 import { type NewInput, type SendOptions, sendInputs } from '../messages/send-message.ts'
 import type { ServiceContext } from '../service-context.ts'
 import {
   type ConversationSource,
+  placeBranch,
   placeConversation,
   RETRY_WINDOW_MS,
   type RequestCopies,
@@ -95,7 +96,7 @@ async function send(request: OpenaiRequest, placed: Conversation, context: Servi
       conversation,
       policy,
       inputs,
-      request: { fingerprint, isRetry, windowMs: RETRY_WINDOW_MS },
+      request: { fingerprint, isRetry, windowMs: RETRY_WINDOW_MS, arrivedAt: copies.at },
       ...defined({ onlyTools: request.source.type === 'once' ? (options.onlyTools ?? forgetful(agent)) : undefined }),
     },
     context,
@@ -110,7 +111,7 @@ const READ_BACK = 400
 
 /** What the conversation does not have yet; in a fork, if the client continues from an earlier exchange. */
 async function newMessages(
-  { agent, messages, repeatsHistory, source }: OpenaiRequest,
+  { agent, copies, messages, repeatsHistory, source }: OpenaiRequest,
   conversation: Conversation,
   context: ServiceContext,
 ): Promise<NewMessages> {
@@ -123,7 +124,7 @@ async function newMessages(
   const isFirst = kept.length > 0 && !sent.some(({ role }) => role === 'assistant')
   // A chat that sends its whole history and has no answer in it begins again.
   if (isChat && isFirst) {
-    const start = await branchOff({ conversation, agent }, undefined, context)
+    const start = await branchOff({ conversation, agent, copies }, undefined, context)
     return { conversation: start, messages: sent, warnings: [] }
   }
   const tail = findTail(sent, kept)
@@ -134,7 +135,7 @@ async function newMessages(
     }
     case 'branch': {
       if (!isChat) throw mismatch(messages.length - tail.messages.length - 1)
-      const branch = await branchOff({ conversation, agent }, tail.end, context)
+      const branch = await branchOff({ conversation, agent, copies }, tail.end, context)
       return { conversation: branch, messages: tail.messages, warnings: [] }
     }
     case 'mismatch':
@@ -161,18 +162,19 @@ const mismatch = (at: number): Problem =>
     { param: 'messages', code: 'messages_mismatch' },
   )
 
-/** A fork with the messages up to `end`, or without any, in which the client goes on. The former messages stay. */
+type Branching = { conversation: Conversation; agent: Agent; copies: RequestCopies }
+
+/**
+ * A fork with the messages up to `end`, or without any, in which the client goes on. The former messages stay. Copies of a
+ * request get the same one.
+ */
 async function branchOff(
-  { conversation, agent }: { conversation: Conversation; agent: Agent },
+  { conversation, agent, copies }: Branching,
   end: number | undefined,
   context: ServiceContext,
 ): Promise<Conversation> {
-  const { continuedIn: _, branchOf: __, ownBlocks: ___, ...details } = conversation.details ?? {}
-  const branch =
-    end === undefined
-      ? await createConversation(agent, context, details)
-      : await forkConversation({ source: conversation, upTo: end }, context)
-  await pointTo(conversation, branch, context)
+  const branch = await placeBranch({ conversation, agent, copies }, end, context)
+  if (branch.id !== conversation.id) await pointTo(conversation, branch, context)
   return branch
 }
 

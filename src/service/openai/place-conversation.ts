@@ -98,8 +98,19 @@ async function after(
     take: 'oldest',
   })
   if (later.length === 0) return conversation
+  return placeBranch({ conversation, agent, copies }, end, context)
+}
+
+/** A fork up to `end`, or without any message; the same one for each copy of a request. */
+export async function placeBranch(
+  { conversation, agent, copies }: { conversation: Conversation; agent: Agent; copies: RequestCopies },
+  end: number | undefined,
+  context: ServiceContext,
+): Promise<Conversation> {
+  const { continuedIn: _, branchOf: __, ownBlocks: ___, ...details } = conversation.details ?? {}
   const id = await placed(copies, context)
-  return (await findConversation(id, context)) ?? forkConversation({ source: conversation, upTo: end, id }, context)
+  if (end === undefined) return ensure(agent, { ...details, id }, context)
+  return orMade({ agent, id, make: () => forkConversation({ source: conversation, upTo: end, id }, context) }, context)
 }
 
 function placed({ fingerprint, isRetry, at }: RequestCopies, { deps, organizationId }: ServiceContext) {
@@ -119,10 +130,17 @@ async function ensure(
   { id, ...details }: ConversationDetails & { id: ConversationId },
   context: ServiceContext,
 ): Promise<Conversation> {
+  return orMade({ agent, id, make: () => createConversation(agent, context, { id, ...defined(details) }) }, context)
+}
+
+async function orMade(
+  { agent, id, make }: { agent: Agent; id: ConversationId; make(): Promise<Conversation> },
+  context: ServiceContext,
+): Promise<Conversation> {
   const found = await findConversation(id, context)
   if (found) return requireOwn(agent, found)
   try {
-    return await createConversation(agent, context, { id, ...defined(details) })
+    return await make()
   } catch (fault) {
     // Another copy of the request made it meanwhile.
     const made = await findConversation(id, context)

@@ -38,10 +38,14 @@ export async function findEarlierRequest(db: Executor, run: NewRun): Promise<Ope
  */
 async function findRunOfRetry(
   db: Executor,
-  { conversationId, createdAt }: NewRun,
+  { conversationId, createdAt, request }: NewRun,
   fingerprint: string,
 ): Promise<OpenedRun | undefined> {
-  const ofRetry = await db.get(byLateOriginal, { conversation: conversationId, fingerprint, since: createdAt })
+  const ofRetry = await db.get(byLateOriginal, {
+    conversation: conversationId,
+    fingerprint,
+    since: request?.arrivedAt ?? createdAt,
+  })
   if (!ofRetry) return undefined
   await db.run(takeOriginal, { run: ofRetry.run_id })
   return { type: 'repeated', runId: await carrierOf(db, ofRetry.run_id), request: ofRetry.run_id }

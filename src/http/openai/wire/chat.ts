@@ -57,7 +57,7 @@ export const chatCompletionSchema = z.lazy(() =>
 
 export type WireChatCompletion = z.output<typeof chatCompletionSchema>
 
-export const chatChunkSchema = z.lazy(() =>
+const chatChunkSchema = z.lazy(() =>
   z
     .object({
       id: z.string(),

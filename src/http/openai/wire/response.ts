@@ -62,7 +62,7 @@ export const outputItemSchema = z.lazy(() =>
     .meta({ id: 'OpenaiOutputItem', description: 'A part of a response.' }),
 )
 
-export const responseUsageSchema = z.lazy(() =>
+const responseUsageSchema = z.lazy(() =>
   z.object({
     input_tokens: z.int(),
     input_tokens_details: z.object({ cached_tokens: z.int() }),
@@ -110,10 +110,3 @@ export const openaiResponseSchema = z.lazy(() =>
 )
 
 export type WireResponse = z.output<typeof openaiResponseSchema>
-
-export const responseEventSchema = z.lazy(() =>
-  z
-    .object({ type: z.string(), sequence_number: z.int().describe('Number of the event, to resume after.') })
-    .loose()
-    .meta({ id: 'OpenaiResponseEvent', description: 'One event of a response, as OpenAI names them.' }),
-)
