@@ -11,8 +11,7 @@ const { version } = JSON.parse(manifest) as { version: string }
 
 const simulate: Simulate = async (options) => (await import('./simulator/serve-script.ts')).serveScript(options)
 
-const simulateChat: SimulateChat = async (options) =>
-  (await import('./simulator/telegram/serve-telegram.ts')).serveTelegram(options)
+const simulateChat: SimulateChat = async (options) => (await import('./simulator/serve-chat.ts')).serveChat(options)
 
 const addChatAccount: AddChatAccount = async (account, environment) =>
   (await import('./compose-gateway.ts')).addChatAccount(account, environment)

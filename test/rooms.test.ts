@@ -41,10 +41,13 @@ const DOORS: Record<string, Doors> = {
   },
   workspaces: { rooms: ['core', 'ports', 'disk'], packages: ['node:'] },
   config: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'yaml', 'zod'] },
-  simulator: { rooms: ['core'], packages: ['node:', 'zod'] },
+  simulator: { rooms: ['core'], packages: ['node:', 'zod', 'ws'] },
   service: { rooms: ['core', 'ports', 'engine'], packages: [] },
   jobs: { rooms: ['core', 'ports', 'service'], packages: [] },
-  gateway: { rooms: ['core', 'ports', 'service'], packages: ['node:', 'grammy'] },
+  gateway: {
+    rooms: ['core', 'ports', 'service'],
+    packages: ['node:', 'grammy', '@slack/web-api', '@slack/socket-mode'],
+  },
   http: {
     rooms: ['core', 'ports', 'service', 'disk'],
     packages: ['node:', 'fastify', 'zod', 'prom-client'],
@@ -106,7 +109,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     openai: ['database', 'rows'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
-  gateway: { telegram: [] },
+  gateway: { telegram: [], slack: [] },
 }
 
 /** Clock and randomness are ports: the simulator must be able to run these rooms on a virtual clock. */

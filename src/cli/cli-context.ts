@@ -1,3 +1,4 @@
+import type { PlatformName } from '../core/gateway/platforms.ts'
 import type { RestoreReport } from '../ports/backups.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Role } from '../ports/role.ts'
@@ -48,10 +49,19 @@ export type Simulate = (options: {
 
 /** The simulated chat platform as the CLI sees it: a person who writes to a bot. */
 export type SimulateChat = (options: {
+  platform: PlatformName
   port: number
   onMessage(message: SimulatedChatMessage): void
 }) => Promise<
-  | { type: 'serving'; url: string; say(text: string): void; close(): Promise<void> }
+  | {
+      type: 'serving'
+      /** For a browser. */
+      page: string
+      /** The environment of a server that uses it. */
+      variables: Readonly<Record<string, string>>
+      say(text: string): void
+      close(): Promise<void>
+    }
   | { type: 'refused'; because: 'port'; reasons: string[] }
 >
 
@@ -62,7 +72,7 @@ export type AddChatAccount = (
 ) => Promise<{ type: 'added'; file: string; bot: string } | { type: 'refused'; reason: string }>
 
 /** A message of a bot, as it is now: placeholders and progress are edited. */
-export type SimulatedChatMessage = { id: number; text: string; buttons: readonly string[] }
+export type SimulatedChatMessage = { id: string; text: string; buttons: readonly string[] }
 
 /** The server as the CLI sees it. */
 export type ServerHandle = {

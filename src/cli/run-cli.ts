@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
 import { defined } from '../core/defined.ts'
+import { PLATFORM_NAMES, titleOf } from '../core/gateway/platforms.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../core/listening.ts'
 import { Problem } from '../core/problem.ts'
 import type { CliContext } from './cli-context.ts'
@@ -23,6 +24,9 @@ import { addMcp, addTools } from './tree/tools.ts'
 import { addWebhooks } from './tree/webhooks.ts'
 import { usageText, wantsJson } from './usage-error.ts'
 import { whenBusyOption } from './when-busy-option.ts'
+
+/** Of the first simulated chat platform; each has its own. */
+const FIRST_CHAT_PORT = 8285
 
 type CliOptions = Omit<CliContext, 'out' | 'notes'>
 
@@ -174,16 +178,21 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
     .option('--verbose', 'Also print the body of each request.')
     .addHelpText('after', SIMULATE_HELP)
     .action(async (flags) => ends(await (await import('./commands/simulate.ts')).simulate(flags, cli)))
-  simulate
-    .command('telegram')
-    .description('Simulate Telegram on this machine: a page, and this terminal, in which to write to a bot.')
-    .example('simulate telegram --port 8285')
-    .option('--port <number>', 'Loopback port to listen on. 0 picks a free port.', '8285')
-    .action(async (flags) => {
-      // The parser gives an option that both commands have to the first one.
-      const port = simulate.getOptionValueSource('port') === 'cli' ? simulate.opts().port : flags.port
-      ends(await (await import('./commands/simulate-telegram.ts')).simulateTelegram({ ...flags, port }, cli))
-    })
+  for (const [index, platform] of PLATFORM_NAMES.entries()) {
+    const title = titleOf(platform)
+    const port = String(FIRST_CHAT_PORT + index)
+    simulate
+      .command(platform)
+      .description(`Simulate ${title} on this machine: a page, and this terminal, in which to write to a bot.`)
+      .example(`simulate ${platform} --port ${port}`)
+      .option('--port <number>', 'Loopback port to listen on. 0 picks a free port.', port)
+      .action(async (flags) => {
+        // The parser gives an option that both commands have to the first one.
+        const chosen = simulate.getOptionValueSource('port') === 'cli' ? simulate.opts().port : flags.port
+        const { simulateChat } = await import('./commands/simulate-chat.ts')
+        ends(await simulateChat(platform, { ...flags, port: chosen }, cli))
+      })
+  }
 
   program
     .command('completion')

@@ -41,11 +41,15 @@ export const GATEWAY = {
   }),
   token: setting(inFileOnly(headerText), {
     description: 'The token of the bot',
-    defaultText: '`TELEGRAM_BOT_TOKEN` of the environment',
+    defaultText: '`TELEGRAM_BOT_TOKEN` or `SLACK_BOT_TOKEN` of the environment',
+  }),
+  app_token: setting(inFileOnly(headerText), {
+    description: 'Slack: the app-level token, with which the server connects',
+    defaultText: '`SLACK_APP_TOKEN` of the environment',
   }),
   api_root: setting(inFileOnly(httpUrl), {
     description: 'Where the API of the platform is',
-    defaultText: '`TELEGRAM_API_ROOT` of the environment, or that of the platform',
+    defaultText: '`TELEGRAM_API_ROOT` or `SLACK_API_ROOT` of the environment, or that of the platform',
   }),
   access: setting(inFileOnly(oneOf(ACCESS_POLICIES)), {
     description:
@@ -143,6 +147,7 @@ function accountOf(
     ...defined({
       agent: values.agent,
       token: values.token ?? fromEnvironment(variables.token),
+      appToken: values.app_token ?? fromEnvironment(variables.appToken),
       apiRoot: values.api_root ?? fromEnvironment(variables.apiRoot),
       tools: values.tools,
       transcription: values.transcription,

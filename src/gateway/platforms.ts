@@ -8,6 +8,7 @@ export type OpenPlatform = (settings: AccountSettings, known?: BotIdentity) => P
 /** One line for each platform. Its library is loaded with the first account that is configured. */
 const OPEN: Record<PlatformName, OpenPlatform> = {
   telegram: async (...given) => (await import('./telegram/telegram.ts')).openTelegram(...given),
+  slack: async (...given) => (await import('./slack/slack.ts')).openSlack(...given),
 }
 
 export const openPlatform: OpenPlatform = (settings, known) => OPEN[settings.platform](settings, known)

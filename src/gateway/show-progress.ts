@@ -1,5 +1,5 @@
 import { defined } from '../core/defined.ts'
-import { NO_PROGRESS, progressText, withChunk } from '../core/gateway/progress.ts'
+import { NO_PROGRESS, type Progress, progressText, withChunk } from '../core/gateway/progress.ts'
 import type { ChatAddress, Delivery } from '../core/gateway/session.ts'
 import { Problem } from '../core/problem.ts'
 import { showStatus } from '../service/gateway/deliver-outcome.ts'
@@ -40,7 +40,7 @@ export async function showProgress(delivery: Delivery, until: AbortSignal, deps:
       const isEarly = clock.monotonic() - beganAt < QUIET_MS
       const text = isEarly || !edits ? undefined : progressText(progress, maxText)
       if (text === undefined) await status.type()
-      else await status.show(text)
+      else await status.show(text, progress)
     }
   }
 
@@ -61,7 +61,7 @@ function newStatusMessage(delivery: Delivery, until: AbortSignal, deps: Progress
   let typedAt = Number.NEGATIVE_INFINITY
 
   return {
-    async show(text: string): Promise<void> {
+    async show(text: string, progress: Progress): Promise<void> {
       if (!isPlaced) {
         await showStatus(delivery, scope, context)
         isPlaced = true
@@ -69,8 +69,10 @@ function newStatusMessage(delivery: Delivery, until: AbortSignal, deps: Progress
       }
       messageId ??= await findStatusMessage(runId, scope, context)
       if (messageId === undefined || text === shown) return
-      const edit = { address, messageId, text, isPlain: true }
-      if (await outbound.spare(address, () => platform.edit(edit, until))) shown = text
+      const show = () =>
+        platform.showProgress?.({ address, messageId: messageId!, progress, text }, until) ??
+        platform.edit({ address, messageId: messageId!, text, isPlain: true }, until)
+      if (await outbound.spare(address, show)) shown = text
     },
     /** Not while the run waits behind others. */
     async type(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Attachment, Incoming, RawUpdate } from '../core/gateway/incoming.ts'
 import type { Button } from '../core/gateway/outbound.ts'
+import type { Progress } from '../core/gateway/progress.ts'
 import type { Pace } from '../core/gateway/rate-budget.ts'
 import type { CallFailure } from '../core/gateway/send-plan.ts'
 import type { ChatAddress } from '../core/gateway/session.ts'
@@ -73,6 +74,11 @@ export type PlatformConnection = {
     signal: AbortSignal,
   ): Promise<CallOutcome<{ messageId: string }>>
   edit(message: OutgoingText & { messageId: string }, signal: AbortSignal): Promise<CallOutcome>
+  /** What a turn has done so far, where the platform has another way to show it than an edit. Lossy; `text` is what an edit would say. */
+  showProgress?(
+    shown: { address: ChatAddress; messageId: string; progress: Progress; text: string },
+    signal: AbortSignal,
+  ): Promise<CallOutcome>
   /** The message that was sent with this key, not before `since`, on a `readable` platform. */
   find?(
     sent: { key: string; address: ChatAddress; since: number },

@@ -1,5 +1,6 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 /** A loopback port that can be closed and opened again. */
 type Listening = {
@@ -9,11 +10,15 @@ type Listening = {
   comeBack(): Promise<void>
 }
 
-export async function listen(port: number, answer: RequestListener): Promise<Listening> {
+/** A request for a WebSocket. */
+type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+export async function listen(port: number, answer: RequestListener, upgrade?: UpgradeListener): Promise<Listening> {
   const sockets = new Set<Socket>()
   const open = async (at: number): Promise<Server> => {
     // No timeouts: the script may keep a connection silent for any time.
     const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 60_000 }, answer)
+    if (upgrade) server.on('upgrade', upgrade)
     server.on('connection', (socket) => {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))

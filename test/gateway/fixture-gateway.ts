@@ -122,7 +122,7 @@ const PATIENCE_MS = 30_000
 /** Waits for a condition, which is looked at whenever something happens at the platform, and now and then. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  telegram: Pick<TelegramServer, 'listen'>,
+  platform: { listen(listener: () => void): () => void },
   describe: () => string = () => 'the condition did not become true',
 ): Promise<void> {
   const end = Date.now() + PATIENCE_MS
@@ -135,7 +135,7 @@ export async function until(
         resolve()
       }
       const timer = setTimeout(done, 50)
-      const stop = telegram.listen(done)
+      const stop = platform.listen(done)
     })
   }
 }

@@ -41,7 +41,9 @@ export const accounts = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
     const all = await listAccounts(context)
     if (json) return printJson(out, all.map(accountJson))
     if (all.length === 0) {
-      out.line('No account is configured. Set TELEGRAM_BOT_TOKEN, or add one under `gateway` in config.yaml.')
+      out.line(
+        'No account is configured. Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or add one under `gateway` in config.yaml.',
+      )
       return
     }
     const now = context.deps.clock.now()

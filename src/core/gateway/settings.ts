@@ -29,6 +29,8 @@ export type AccountSettings = {
   agent?: string
   apiRoot?: string
   token?: string
+  /** With which Slack lets the server connect. */
+  appToken?: string
   access: AccessPolicy
   allow: string[]
   groups: Record<string, ChatSettings>

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { defined } from '../../core/defined.ts'
+import type { CallFault } from '../call-fault.ts'
+import { answerPage } from '../chat-page.ts'
 import { listen } from '../listening.ts'
 import { failure, METHODS, type MethodAnswer } from './methods.ts'
-import { answerPage } from './page.ts'
 import { newRates, type SimulatedRates } from './rates.ts'
-import { type CallFault, newWorld, type World } from './world.ts'
+import { newWorld, type World } from './world.ts'
 
 export type TelegramOptions = {
   /** 0 picks a free port. */
@@ -54,7 +55,7 @@ export async function startTelegram(options: TelegramOptions = {}): Promise<Tele
     const file = /^\/file\/bot([^/]+)\/(.+)$/.exec(path)
     if (file) return sendFile(response, file[2]!)
     const [, token, method] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
-    if (token === undefined || method === undefined) return answerPage(request, response, world)
+    if (token === undefined || method === undefined) return answerPage(request, response, pageOf(world))
     await answerCall({ token, method, payload: await readPayload(request) }, { request, response })
   }
 
@@ -214,6 +215,27 @@ export async function startTelegram(options: TelegramOptions = {}): Promise<Tele
     },
   }
 }
+
+const pageOf = (world: World) => ({
+  platform: 'Telegram',
+  person: `${world.user.first_name}, id ${world.user.id}`,
+  messages: () =>
+    world.messages
+      .filter(({ chat }) => chat.id === world.user.id)
+      .map(({ message_id, from, text, buttons }) => ({
+        message_id: String(message_id),
+        name: from.first_name,
+        is_bot: from.is_bot === true,
+        text,
+        buttons,
+      })),
+  say: (text: string) => void world.say(text),
+  press(id: string, data: string) {
+    const message = world.messages.find((each) => String(each.message_id) === id)
+    if (message) world.press(message, data)
+    return message !== undefined
+  },
+})
 
 function scriptedError({ status, description, retryAfter }: Extract<CallFault, { type: 'error' }>): MethodAnswer {
   return failure(status, description, retryAfter === undefined ? undefined : { retry_after: retryAfter })

@@ -40,16 +40,6 @@ type SimulatedCall = {
   messageId?: number
 }
 
-/** What happens to a call instead of its plain answer. */
-export type CallFault =
-  | { type: 'cut-before' }
-  /** Telegram does what was asked, and its answer is lost. */
-  | { type: 'cut-after' }
-  /** It answers 200 and does nothing. */
-  | { type: 'nothing' }
-  | { type: 'error'; status: number; description: string; retryAfter?: number }
-  | { type: 'delay'; ms: number }
-
 type SimulatedFile = { id: string; path: string; bytes: Uint8Array }
 
 type Bot = { token: string; user: SimulatedUser; isRevoked: boolean }

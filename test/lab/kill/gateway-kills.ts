@@ -6,12 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { defined } from '../../../src/core/defined.ts'
-import { startTelegram, type TelegramServer } from '../../../src/simulator/telegram/telegram-server.ts'
-import type { CallFault } from '../../../src/simulator/telegram/world.ts'
 import { seededFraction } from '../../harness/seeded.ts'
+import { KILLED_PLATFORMS, type KilledPlatform, type KilledPlatformName } from './killed-platforms.ts'
 
 const WORKER = fileURLToPath(new URL('gateway-worker.ts', import.meta.url))
-const TOKEN = '4242:killed'
 /** Enough that no chat reaches its rate. */
 const USERS = 40
 const SETTLE_MS = 120_000
@@ -21,6 +19,7 @@ const LONGEST_LIFE_MS = 250
 export type GatewayKillOptions = {
   kills: number
   seed: number
+  platform?: KilledPlatformName
   /** PostgreSQL for several servers; without it one server on SQLite. */
   databaseUrl?: string
   servers?: number
@@ -39,14 +38,14 @@ export type GatewayKillReport = {
   violations: string[]
 }
 
-type Asked = { text: string; chatId: number }
+type Asked = { text: string; chat: string }
 
 /** Kills servers with -9 between updates and their answers, and cuts calls to the platform, until every message is answered. */
 export async function runGatewayKills(options: GatewayKillOptions): Promise<GatewayKillReport> {
-  const { kills, seed, servers = 1 } = options
+  const { kills, seed, servers = 1, platform: name = 'telegram' } = options
   const fraction = seededFraction(seed)
-  const telegram = await startTelegram({ tokens: [TOKEN], fault: ({ method }) => drawFault(method, fraction) })
-  const homes = Array.from({ length: servers }, () => newHome(telegram.url))
+  const platform = await KILLED_PLATFORMS[name](fraction)
+  const homes = Array.from({ length: servers }, () => newHome(platform.settings))
   const running: (ChildProcess | undefined)[] = homes.map(() => undefined)
   const killedAt: number[] = []
   const asked: Asked[] = []
@@ -54,10 +53,8 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
     running[index] = await startWorker(homes[index]!, options.databaseUrl)
   }
   const say = () => {
-    const user = { id: 2_000 + Math.floor(fraction() * USERS), first_name: 'Person' }
     const text = `message ${asked.length} of seed ${seed}`
-    asked.push({ text, chatId: user.id })
-    telegram.say(text, { user })
+    asked.push({ text, chat: platform.say(text, Math.floor(fraction() * USERS)) })
   }
   try {
     await Promise.all(homes.map((_, index) => start(index)))
@@ -72,33 +69,21 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
       await start(index)
       if (killed % 20 === 19) options.onProgress?.(`${killed + 1} kills, ${asked.length} messages`)
     }
-    const { violations, gaveUp } = await settle(telegram, asked)
-    const strays = telegram.messages.filter(({ from, text }) => from.is_bot && text === '…')
-    const cut = telegram.calls.filter(({ isAnswered }) => !isAnswered).length
-    for (const { message_id: id } of strays) {
-      const call = telegram.calls.find((each) => each.messageId === id)
-      const isExplained = call && (!call.isAnswered || killedAt.some((at) => at >= call.at && at - call.at < 2_000))
-      if (!isExplained) violations.push(`the placeholder ${id} stayed empty although its answer arrived`)
-    }
-    return { kills, messages: asked.length, gaveUp, cut, strays: strays.length, violations }
+    const { violations, gaveUp } = await settle(platform, asked)
+    const strays = platform.strays(killedAt)
+    violations.push(...strays.violations)
+    return { kills, messages: asked.length, gaveUp, cut: platform.cut(), strays: strays.count, violations }
   } finally {
     for (const child of running) child?.kill('SIGKILL')
-    await telegram.close()
+    await platform.close()
     for (const home of homes) rmSync(home, { recursive: true, force: true })
   }
 }
 
-function drawFault(method: string, fraction: () => number): CallFault | undefined {
-  if (method !== 'sendMessage' && method !== 'editMessageText') return undefined
-  const draw = fraction()
-  if (draw < 0.04) return { type: 'cut-before' }
-  return draw < 0.08 ? { type: 'cut-after' } : undefined
-}
-
-function newHome(apiRoot: string): string {
+function newHome(settings: KilledPlatform['settings']): string {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-gateway-'))
-  const account = `gateway:\n  bot:\n    token: "${TOKEN}"\n    api_root: ${apiRoot}\n    access: open\n`
-  writeFileSync(join(home, 'config.yaml'), `model: echo/any\n${account}`)
+  const account = Object.entries({ ...settings, access: 'open' }).map(([key, value]) => `    ${key}: "${value}"\n`)
+  writeFileSync(join(home, 'config.yaml'), `model: echo/any\ngateway:\n  bot:\n${account.join('')}`)
   return home
 }
 
@@ -124,26 +109,26 @@ const GAVE_UP = /worker process died three times/
 
 /** Waits until every message has an outcome; then each must have one, in its chat, and nothing else may be said. */
 async function settle(
-  telegram: TelegramServer,
+  platform: KilledPlatform,
   asked: readonly Asked[],
 ): Promise<{ violations: string[]; gaveUp: number }> {
-  const said = () => telegram.messages.filter(({ from, text }) => from.is_bot && text !== '…')
+  const { said } = platform
   for (const end = Date.now() + SETTLE_MS; Date.now() < end && said().length < asked.length; ) await sleep(200)
   // A second answer would come soon.
   await sleep(3_000)
   const violations: string[] = []
-  const unanswered = new Map<number, number>()
-  for (const { text, chatId } of asked) {
-    const count = said().filter((message) => message.chat.id === chatId && message.text === `You said: ${text}`).length
-    if (count === 0) unanswered.set(chatId, (unanswered.get(chatId) ?? 0) + 1)
+  const unanswered = new Map<string, number>()
+  for (const { text, chat } of asked) {
+    const count = said().filter((message) => message.chat === chat && message.text === `You said: ${text}`).length
+    if (count === 0) unanswered.set(chat, (unanswered.get(chat) ?? 0) + 1)
     else if (count > 1) violations.push(`"${text}" was answered ${count} times`)
   }
   const gaveUp = said().filter(({ text }) => GAVE_UP.test(text))
-  for (const chatId of new Set(asked.map((one) => one.chatId))) {
-    const missing = unanswered.get(chatId) ?? 0
-    const told = gaveUp.filter(({ chat }) => chat.id === chatId).length
+  for (const chat of new Set(asked.map((one) => one.chat))) {
+    const missing = unanswered.get(chat) ?? 0
+    const told = gaveUp.filter((message) => message.chat === chat).length
     if (missing !== told)
-      violations.push(`in chat ${chatId} ${missing} messages have no answer, and ${told} were given up`)
+      violations.push(`in chat ${chat} ${missing} messages have no answer, and ${told} were given up`)
   }
   const isKnown = (text: string) => GAVE_UP.test(text) || asked.some((one) => text === `You said: ${one.text}`)
   violations.push(...said().flatMap(({ text }) => (isKnown(text) ? [] : [`the bot said "${text}"`])))

@@ -1,43 +1,52 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { World } from './world.ts'
 
-/** A page in which a person talks to the bots of the simulated Telegram, and the requests that it makes. */
-export async function answerPage(request: IncomingMessage, response: ServerResponse, world: World): Promise<void> {
+/** What the page of a simulated chat platform shows, and what it can do. */
+type ChatPage = {
+  /** The name of the platform. */
+  platform: string
+  /** Who writes. */
+  person: string
+  messages(): PageMessage[]
+  say(text: string): void
+  /** Whether there is such a message. */
+  press(messageId: string, data: string): boolean
+}
+
+type PageMessage = {
+  message_id: string
+  name: string
+  is_bot: boolean
+  text: string
+  buttons: readonly { text: string; callback_data: string }[]
+}
+
+const MOST_SHOWN = 200
+
+/** A page in which a person talks to the bots of a simulated platform, and the requests that it makes. */
+export async function answerPage(request: IncomingMessage, response: ServerResponse, page: ChatPage): Promise<void> {
   const path = new URL(request.url ?? '/', 'http://local').pathname
   if (request.method === 'GET' && path === '/') {
-    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY }).end(PAGE)
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY })
+    response.end(PAGE.replaceAll('PLATFORM', page.platform).replace('PERSON', page.person))
     return
   }
-  if (request.method === 'GET' && path === '/messages') return sendJson(response, 200, messagesOf(world))
+  if (request.method === 'GET' && path === '/messages')
+    return sendJson(response, 200, page.messages().slice(-MOST_SHOWN))
   // A page of another site cannot send JSON without asking first, and is not answered.
   const isJson = request.headers['content-type'] === 'application/json'
   if (request.method === 'POST' && isJson && path === '/say') {
     const { text } = await readJson(request)
     if (typeof text !== 'string' || text.trim() === '') return sendJson(response, 400, { error: '`text` is missing' })
-    world.say(text)
+    page.say(text)
     return sendJson(response, 200, {})
   }
   if (request.method === 'POST' && isJson && path === '/press') {
     const { message_id: id, data } = await readJson(request)
-    const message = world.messages.find((each) => each.message_id === id)
-    if (!message || typeof data !== 'string') return sendJson(response, 400, { error: 'there is no such button' })
-    world.press(message, data)
-    return sendJson(response, 200, {})
+    const isPressed = typeof data === 'string' && page.press(String(id), data)
+    return isPressed ? sendJson(response, 200, {}) : sendJson(response, 400, { error: 'there is no such button' })
   }
   sendJson(response, 404, { error: 'Not Found' })
 }
-
-const messagesOf = ({ messages, user }: World) =>
-  messages
-    .filter(({ chat }) => chat.id === user.id)
-    .slice(-200)
-    .map(({ message_id, from, text, buttons }) => ({
-      message_id,
-      name: from.first_name,
-      is_bot: from.is_bot === true,
-      text,
-      buttons,
-    }))
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -61,7 +70,7 @@ const PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Simulated Telegram</title>
+<title>Simulated PLATFORM</title>
 <style>
   :root { color-scheme: light dark; --bubble: #fff; --mine: #d9fdd3; --page: #dfe7ec; --ink: #111; --quiet: #667 }
   @media (prefers-color-scheme: dark) { :root { --bubble: #223; --mine: #153c2c; --page: #101418; --ink: #eee; --quiet: #99a } }
@@ -78,7 +87,7 @@ const PAGE = `<!doctype html>
   input { flex: 1; font: inherit; padding: .5rem .8rem; border: 1px solid var(--quiet); border-radius: .5rem; background: transparent; color: inherit }
   .empty { color: var(--quiet); margin: auto; text-align: center }
 </style>
-<header>Simulated Telegram <small>You are Ada, id 1001. Nothing here leaves this machine.</small></header>
+<header>Simulated PLATFORM <small>You are PERSON. Nothing here leaves this machine.</small></header>
 <main id="messages" aria-live="polite"></main>
 <form id="form"><input id="text" autofocus autocomplete="off" aria-label="Message" placeholder="Message to the bot"><button>Send</button></form>
 <script>

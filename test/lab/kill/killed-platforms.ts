@@ -1,0 +1,87 @@
+import type { CallFault } from '../../../src/simulator/call-fault.ts'
+import { startSlack } from '../../../src/simulator/slack/slack-server.ts'
+import { startTelegram } from '../../../src/simulator/telegram/telegram-server.ts'
+
+/** A simulated platform under the kill harness: people write, and what the bot says is counted. */
+export type KilledPlatform = {
+  /** The account in config.yaml. */
+  settings: Record<string, string>
+  /** A person writes in their own chat; answers with the id of the chat. */
+  say(text: string, person: number): string
+  /** What the bot says, without placeholders. */
+  said(): { chat: string; text: string }[]
+  /** Calls whose answers were cut. */
+  cut(): number
+  strays(killedAt: readonly number[]): { count: number; violations: string[] }
+  close(): Promise<void>
+}
+
+type Start = (fraction: () => number) => Promise<KilledPlatform>
+
+/** Cuts one sending call in twelve, before or after it did what was asked. */
+function drawFault(fraction: () => number): CallFault | undefined {
+  const draw = fraction()
+  if (draw < 0.04) return { type: 'cut-before' }
+  return draw < 0.08 ? { type: 'cut-after' } : undefined
+}
+
+const startTelegramUnderKills: Start = async (fraction) => {
+  const token = '4242:killed'
+  const telegram = await startTelegram({
+    tokens: [token],
+    fault: ({ method }) => (/^(sendMessage|editMessageText)$/.test(method) ? drawFault(fraction) : undefined),
+  })
+  return {
+    settings: { platform: 'telegram', token, api_root: telegram.url },
+    say(text, person) {
+      const user = { id: 2_000 + person, first_name: 'Person' }
+      telegram.say(text, { user })
+      return String(user.id)
+    },
+    said: () =>
+      telegram.messages
+        .filter(({ from, text }) => from.is_bot && text !== '…')
+        .map(({ chat, text }) => ({ chat: String(chat.id), text })),
+    cut: () => telegram.calls.filter(({ isAnswered }) => !isAnswered).length,
+    strays(killedAt) {
+      const strays = telegram.messages.filter(({ from, text }) => from.is_bot && text === '…')
+      const violations = strays.flatMap(({ message_id: id }) => {
+        const call = telegram.calls.find((each) => each.messageId === id)
+        const isExplained = call && (!call.isAnswered || killedAt.some((at) => at >= call.at && at - call.at < 2_000))
+        return isExplained ? [] : [`the placeholder ${id} stayed empty although its answer arrived`]
+      })
+      return { count: strays.length, violations }
+    },
+    close: telegram.close,
+  }
+}
+
+const startSlackUnderKills: Start = async (fraction) => {
+  const tokens = { bot: 'xoxb-killed', app: 'xapp-killed' }
+  const slack = await startSlack({
+    tokens,
+    acknowledgeMs: 1_000,
+    fault: ({ method }) => (/^chat\.(postMessage|update)$/.test(method) ? drawFault(fraction) : undefined),
+  })
+  return {
+    settings: { platform: 'slack', token: tokens.bot, app_token: tokens.app, api_root: slack.url },
+    say(text, person) {
+      const user = { id: `U${2_000 + person}`, name: 'Person' }
+      return slack.say(text, { user }).channel
+    },
+    said: () =>
+      slack.messages
+        .filter(({ isBot, text }) => isBot && text !== '…')
+        .map(({ channel, text }) => ({ chat: channel, text })),
+    cut: () => slack.calls.filter(({ isAnswered }) => !isAnswered).length,
+    strays() {
+      // Each can be found again, so none stays.
+      const strays = slack.messages.filter(({ isBot, text }) => isBot && text === '…')
+      return { count: strays.length, violations: strays.map(({ ts }) => `the placeholder ${ts} stayed empty`) }
+    },
+    close: slack.close,
+  }
+}
+
+export const KILLED_PLATFORMS = { telegram: startTelegramUnderKills, slack: startSlackUnderKills } as const
+export type KilledPlatformName = keyof typeof KILLED_PLATFORMS
