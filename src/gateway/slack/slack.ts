@@ -9,7 +9,7 @@ import { escapeText } from './mrkdwn.ts'
 import { type Bot, parseStored, readEvent } from './read-event.ts'
 import { receiveEvents } from './receive.ts'
 import { newStreams } from './streams.ts'
-import { failed, type SlackTransport, slackTransport } from './transport.ts'
+import { failed, type SlackTransport } from './transport.ts'
 
 /** About one message a second in a channel, 50 edits a minute in the workspace. With a margin. */
 const CAPABILITIES: Capabilities = {
@@ -31,7 +31,9 @@ export async function openSlack(settings: AccountSettings, known?: BotIdentity):
   const { token, appToken, apiRoot } = settings
   if (token === undefined || appToken === undefined)
     return slackOver(refusing(token === undefined ? NO_TOKEN : NO_APP_TOKEN), { settings, known })
-  return slackOver(await slackTransport({ token, appToken, apiRoot }), { settings, known })
+  // Not with this file: the lab has another transport.
+  const { slackTransport } = await import('./libraries.ts')
+  return slackOver(slackTransport({ token, appToken, apiRoot }), { settings, known })
 }
 
 const NO_TOKEN: CallFailure = {
