@@ -203,7 +203,7 @@ async function connectOnce(
     },
     async known() {
       const sessions = await listSessions({ account: scope.lease.account, limit: MOST_KNOWN }, context)
-      return sessions.map(({ chatId, thread }) => ({ chatId, ...defined({ thread }) }))
+      return sessions.map(({ chatId, thread, isPrivate }) => ({ chatId, isPrivate, ...defined({ thread }) }))
     },
     now: clock.now,
     sleep: (ms) => clock.sleep(ms, signal),

@@ -48,7 +48,7 @@ export type ReceiveOptions = {
   /** The platform answered. */
   alive(): void
   /** Chats with a session, the last active first: what was said there while nothing was connected is read. */
-  known(): Promise<Pick<ChatAddress, 'chatId' | 'thread'>[]>
+  known(): Promise<ChatAddress[]>
   now(): number
   sleep(ms: number): Promise<void>
   signal: AbortSignal
