@@ -6,6 +6,7 @@ import {
   WebAPIRequestError,
   WebClient,
 } from '@slack/web-api'
+import { defined } from '../../core/defined.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
 import type { CallOutcome } from '../../ports/platform.ts'
 import { failureOf, failureOfStatus, lostCall } from './errors.ts'
@@ -41,7 +42,7 @@ export function slackTransport(tokens: {
     rejectRateLimitedCalls: true,
     timeout: CALL_TIMEOUT_MS,
     logger: SILENT,
-    ...(apiRoot === undefined ? {} : { slackApiUrl: `${apiRoot.replace(/\/+$/, '')}/` }),
+    ...defined({ slackApiUrl: apiRoot && `${apiRoot.replace(/\/+$/, '')}/` }),
   }
   const client = new WebClient(token, options)
 

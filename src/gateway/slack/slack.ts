@@ -160,7 +160,7 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
       const method = thread === undefined ? 'conversations.history' : 'conversations.replies'
       const about = { channel, oldest, limit: 200, include_all_metadata: true, ...defined({ ts: thread }) }
       for (let cursor = ''; ; ) {
-        const read = await call<Page>(method, { ...about, ...(cursor === '' ? {} : { cursor }) }, signal)
+        const read = await call<Page>(method, { ...about, ...defined({ cursor: cursor || undefined }) }, signal)
         // A thread that is gone has no message of ours.
         if (read.type === 'failed') return read.failure.kind === 'thread-gone' ? { type: 'done' } : read
         const { messages = [], response_metadata } = read.result
@@ -174,7 +174,7 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
     async acknowledgePress(pressId, text, signal) {
       const [channel = '', user = '', thread = ''] = pressId.split('|')
       if (text === '') return { type: 'done' }
-      const payload = { channel, user, text: escapeText(text), ...(thread === '' ? {} : { thread_ts: thread }) }
+      const payload = { channel, user, text: escapeText(text), ...defined({ thread_ts: thread || undefined }) }
       return call('chat.postEphemeral', payload, signal)
     },
 
