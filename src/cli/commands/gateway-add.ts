@@ -1,5 +1,5 @@
 import { defined } from '../../core/defined.ts'
-import { PLATFORM_NAMES, type PlatformName } from '../../core/gateway/platforms.ts'
+import { type AccountSetup, PLATFORM_NAMES, setupOf } from '../../core/gateway/platforms.ts'
 import { Problem } from '../../core/problem.ts'
 import { requireAgent } from '../../service/agents/agents.ts'
 import { type CliContext, withApp } from '../cli-context.ts'
@@ -10,30 +10,6 @@ import { secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
 import { findServer } from '../server/server-connection.ts'
 import { safeText } from '../terminal.ts'
 
-/** What a platform needs, in the order in which a person finds it there. */
-type Setup = {
-  /** What to do at the platform first. */
-  first: string[]
-  /** Keys of config.yaml, with the question for each. */
-  secrets: { key: string; question: string }[]
-  /** What to do when the account is written. */
-  next(bot: string): string[]
-}
-
-const SETUPS: Record<PlatformName, Setup> = {
-  telegram: {
-    first: ['In Telegram, write /newbot to @BotFather. It asks for two names and answers with a token.'],
-    secrets: [{ key: 'token', question: 'Token of the bot' }],
-    next: (bot) => [
-      `Open https://t.me/${bot} in Telegram and press Start. The bot shows you a pairing code.`,
-      `Approve it: \`${commandLine('gateway approve CODE')}\``,
-      'For a group: add the bot to it, write /whoami@' +
-        bot +
-        ' there, and put the id of the group under `groups` in config.yaml.',
-    ],
-  },
-}
-
 type AddFlags = JsonFlag & { name?: string; agent?: string; apiRoot?: string; tokenStdin?: boolean }
 
 /** Nothing is written unless the platform knows the token. */
@@ -42,7 +18,7 @@ export async function add(platform: string, flags: AddFlags, cli: CliContext): P
   if (!known)
     throw new Problem('invalid', `Holdfast does not speak "${platform}". It speaks ${PLATFORM_NAMES.join(', ')}.`)
   const { name = known, agent, apiRoot } = flags
-  const setup = SETUPS[known]
+  const setup = setupOf(known)
   // Also creates the home, and reports a configuration that cannot be used before anything is asked.
   await withApp(cli, 'guest', async ({ context }) => {
     if (agent !== undefined) await requireAgent(agent, context)
@@ -56,9 +32,15 @@ export async function add(platform: string, flags: AddFlags, cli: CliContext): P
   const { file, bot } = result
   const sentence = `@${safeText(bot)} is the account "${name}" in ${file}.`
   printResult(cli, flags, { sentence, value: { account: name, platform: known, bot, file } })
-  if (!flags.json) await sayNext(setup.next(safeText(bot)), cli)
+  if (!flags.json) await sayNext(nextSteps(setup, safeText(bot)), cli)
   return 0
 }
+
+const nextSteps = ({ next }: AccountSetup, bot: string): string[] => [
+  next.greet.replaceAll('BOT', bot),
+  `Approve it: \`${commandLine('gateway approve CODE')}\``,
+  next.group.replaceAll('BOT', bot),
+]
 
 async function sayNext(steps: readonly string[], { out, homeOf, environment }: CliContext): Promise<void> {
   const server = await findServer(homeOf(environment))
@@ -73,7 +55,7 @@ async function sayNext(steps: readonly string[], { out, homeOf, environment }: C
 
 /** Undefined: Ctrl-C. */
 async function readSecrets(
-  { first, secrets }: Setup,
+  { first, secrets }: AccountSetup,
   { tokenStdin }: AddFlags,
   { notes }: CliContext,
 ): Promise<Record<string, string> | undefined> {
