@@ -9,9 +9,24 @@ import type { Effects } from './tool-call.ts'
 export type McpTransport = McpHttpTransport | McpStdioTransport
 
 /** `egress`: the domains that the program may reach; none without it. */
-export type McpStdioTransport = { type: 'stdio'; command: string; args: string[]; egress?: string[] }
+export type McpStdioTransport = {
+  type: 'stdio'
+  command: string
+  args: string[]
+  egress?: string[]
+  timeoutSeconds?: number
+}
 
-export type McpHttpTransport = { type: 'streamable_http' | 'sse'; url: string; authHeader?: string }
+export type McpHttpTransport = {
+  type: 'streamable_http' | 'sse'
+  url: string
+  authHeader?: string
+  timeoutSeconds?: number
+}
+
+/** How long a call of a server may take that states no limit of its own, and the highest limit. */
+export const MCP_CALL_SECONDS = 120
+export const MAX_MCP_CALL_SECONDS = 3_600
 
 /** Stored encrypted, bound to the server's id. */
 export type McpSecrets = {

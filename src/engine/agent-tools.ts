@@ -1,5 +1,5 @@
 import type { Agent } from '../core/agent.ts'
-import { CHANGED_DEFINITION } from '../core/mcp-server.ts'
+import { CHANGED_DEFINITION, MAX_MCP_CALL_SECONDS } from '../core/mcp-server.ts'
 import { pinnedDefinition } from '../core/mcp-tools.ts'
 import type { StoredTool } from '../core/stored-tool.ts'
 import type { Mcp } from '../ports/mcp.ts'
@@ -64,5 +64,5 @@ export function toCallableTool(stored: StoredTool, { mcp, sources }: Runners): T
   }
 }
 
-/** The default timeout of tools. */
-const MCP_CALL_MS = 120_000
+/** Each server has its own limit, which its client keeps; this one guards against a client that does not. */
+const MCP_CALL_MS = (MAX_MCP_CALL_SECONDS + 60) * 1_000

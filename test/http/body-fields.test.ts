@@ -59,6 +59,7 @@ const EFFECTIVE: Record<string, string> = {
   'imports/import-route.test.ts': 'url key agents rate dry_run',
   'http/memory.test.ts': 'read_only default_requires_approval created_at tag_match_mode',
   'http/mcp-servers.test.ts': 'args return_char_limit tool_types server_name organization_id definition_hash',
+  'http/mcp-oauth.heavy.test.ts': 'redirect_url client_id client_secret redirected_to',
   'http/resource-fuzz.test.ts': 'source_type args_json_schema',
   'http/keys.test.ts': 'config scope user_id expires_at',
   'http/message-search.test.ts': 'start_date end_date search_mode',

@@ -500,3 +500,31 @@ test('another organization can register its own MCP servers, on the public inter
   assert.equal((await raw('DELETE', `/v1/mcp-servers/${body.id}`, undefined, admin)).status, 204)
   assert.equal(remote.requests.length, requestsBefore)
 })
+
+test('the time for a call is set per server, shown, and kept: a call that takes longer is cancelled at the server', async (t) => {
+  let isCancelled = false
+  const slow: ServedTool = {
+    name: 'slow',
+    run: (_, { signal }) =>
+      new Promise(() => {
+        signal.addEventListener('abort', () => {
+          isCancelled = true
+        })
+      }),
+  }
+  const started = await startRemote(t, [slow])
+  const config = { server_url: started.url, timeout_seconds: 1 }
+  const created = (await addServer(t, config)) as { id: string; timeout_seconds?: number }
+  assert.equal(created.timeout_seconds, 1)
+  const [tool] = await client.mcpServers.tools.list(created.id)
+  const ran = await client.mcpServers.tools.run(tool!.id!, { mcp_server_id: created.id, args: {} })
+  assert.match(ran.func_return as string, /did not answer in time \(1 s\).*may or may not/)
+  while (!isCancelled) await new Promise((resolve) => setTimeout(resolve, 10))
+  const path = `/v1/mcp-servers/${created.id}`
+  const change = async (config: object) => (await raw('PATCH', path, { config })).body.timeout_seconds
+  assert.equal(await change({ timeout_seconds: 600 }), 600)
+  assert.equal(await change({ auth_token: 'kept-while-it-changes' }), 600)
+  assert.equal(await change({ timeout_seconds: null }), 120)
+  for (const timeout_seconds of [0, 3_601, 1.5, '5'])
+    assert.equal((await raw('PATCH', path, { config: { timeout_seconds } })).status, 422)
+})

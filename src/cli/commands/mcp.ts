@@ -1,6 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import type { Json } from '../../core/json.ts'
 import type { McpAuthorization } from '../../core/mcp-oauth.ts'
+import { MAX_MCP_CALL_SECONDS, MCP_CALL_SECONDS } from '../../core/mcp-server.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
 import { listMcpServers, mcpServerTools, type ShownMcpServer } from '../../service/tools/mcp-servers.ts'
@@ -16,6 +17,7 @@ import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
 import { type Look, safeText } from '../terminal.ts'
+import { wholeNumber } from '../whole-number.ts'
 import { parseArguments, printRan, printTools, type RanTool } from './tools.ts'
 
 export const listAll = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
@@ -55,6 +57,7 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
       [
         ['address', safeText(addressOf(server))],
         ['transport', transport.type],
+        ['time for a call', `${transport.timeoutSeconds ?? MCP_CALL_SECONDS} s`],
         ['state', `${contact.state}${since}`],
         ['detail', 'detail' in contact ? safeText(contact.detail) : ''],
         ['authorization', authorizationText(authorization, now)],
@@ -90,6 +93,7 @@ type AddFlags = JsonFlag & {
   command?: string[]
   env?: string[]
   egress?: string[]
+  timeout?: string
 }
 
 /** A secret is read from stdin and never an argument, which other users of the machine can see. */
@@ -101,20 +105,29 @@ export const add = (name: string, url: string | undefined, { flags, cli }: { fla
   })
 
 async function configOf(url: string | undefined, flags: AddFlags) {
-  const { command: [command, ...args] = [], sse, tokenStdin, header, env, egress } = flags
+  const { command: [command, ...args] = [], sse, tokenStdin, header, env, egress, timeout } = flags
   if ((url === undefined) === (command === undefined))
     throw new Problem('invalid', 'Give the URL of the server, or --command with the program that is the server.')
   if (command !== undefined)
-    return { mcp_server_type: 'stdio', command, args, ...defined({ env: pairs('--env', env), egress }) }
+    return {
+      mcp_server_type: 'stdio',
+      command,
+      args,
+      ...defined({ env: pairs('--env', env), egress, timeout_seconds: secondsIn(timeout) }),
+    }
   return {
     mcp_server_type: sse ? 'sse' : 'streamable_http',
     server_url: url,
     ...defined({
       auth_token: tokenStdin ? await secretFromPipe(process.stdin) : undefined,
       custom_headers: pairs('--header', header),
+      timeout_seconds: secondsIn(timeout),
     }),
   }
 }
+
+const secondsIn = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : wholeNumber('--timeout', text, { from: 1, to: MAX_MCP_CALL_SECONDS })
 
 function pairs(flag: string, texts: string[] | undefined): Record<string, string> | undefined {
   return texts && Object.fromEntries(texts.map(pair))
@@ -127,7 +140,7 @@ function pairs(flag: string, texts: string[] | undefined): Record<string, string
 
 export const update = (
   which: string,
-  flags: JsonFlag & { name?: string; url?: string; tokenStdin?: boolean; header?: string[] },
+  flags: JsonFlag & { name?: string; url?: string; tokenStdin?: boolean; header?: string[]; timeout?: string },
   cli: CliContext,
 ): Promise<void> =>
   withHome(cli, 'rows', async ({ context, api }) => {
@@ -136,10 +149,11 @@ export const update = (
       server_url: flags.url,
       auth_token: flags.tokenStdin ? await secretFromPipe(process.stdin) : undefined,
       custom_headers: pairs('--header', flags.header),
+      timeout_seconds: secondsIn(flags.timeout),
     })
     const body = defined({ server_name: flags.name, config: Object.keys(config).length > 0 ? config : undefined })
     if (Object.keys(body).length === 0)
-      throw new Problem('invalid', 'Nothing to change. Use --name, --url, --token-stdin or --header.')
+      throw new Problem('invalid', 'Nothing to change. Use --name, --url, --token-stdin, --header or --timeout.')
     await api.request('PATCH', `/v1/mcp-servers/${server.id}`, body)
     await printServer(`Updated ${safeText(server.name)}`, server.id, { context, flags, cli })
   })

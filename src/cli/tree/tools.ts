@@ -106,6 +106,10 @@ export function addMcp(program: HoldfastCommand, { cli, ends }: CommandDeps): vo
   const load = () => import('../commands/mcp.ts')
   const which = ['<server>', 'Name of the MCP server, id, or the beginning of an id.'] as const
   const header = ['--header <name=value...>', 'Headers of every request, stored encrypted.'] as const
+  const timeout = [
+    '--timeout <seconds>',
+    'How long a call of one of its tools may take, 1 to 3600. Default: 120.',
+  ] as const
   const token = ['--token-stdin', 'Read the token of the server from stdin.'] as const
   const mcp = program.command('mcp').description('Manage MCP servers, whose tools agents can use.')
   mcp
@@ -130,6 +134,7 @@ export function addMcp(program: HoldfastCommand, { cli, ends }: CommandDeps): vo
     .option('--command <word...>', 'Program that is the server, with its arguments. It runs in a sandbox of its own.')
     .option('--env <name=value...>', 'Environment variables of the program, stored encrypted.')
     .option('--egress <domain...>', 'Domains that the program may reach. Default: none.')
+    .option(...timeout)
     .example('mcp add search https://mcp.example.com/mcp', 'mcp add notes --command node /programs/notes.mjs')
     .action(async (name, url, flags) => (await load()).add(name, url, { flags, cli }))
   mcp
@@ -140,6 +145,7 @@ export function addMcp(program: HoldfastCommand, { cli, ends }: CommandDeps): vo
     .option('--url <url>', 'URL of the server.')
     .option(...token)
     .option(...header)
+    .option(...timeout)
     .example('mcp update search --url https://mcp.example.com/v2')
     .action(async (server, flags) => (await load()).update(server, flags, cli))
   mcp

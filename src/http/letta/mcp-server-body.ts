@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
-import type { McpStdioTransport, McpTransport } from '../../core/mcp-server.ts'
+import {
+  MAX_MCP_CALL_SECONDS,
+  MCP_CALL_SECONDS,
+  type McpStdioTransport,
+  type McpTransport,
+} from '../../core/mcp-server.ts'
 import type { McpServerChange, NewMcpServer, ShownMcpServer } from '../../service/tools/mcp-servers.ts'
 
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'is not a valid header name')
@@ -24,7 +29,14 @@ const egress = z
   .array(z.string().regex(/^(\*\.)?[A-Za-z0-9.-]+(:\d{1,5})?$/, 'is not a domain such as example.com or *.example.com'))
   .max(100)
   .describe('Domains that the program may reach. Default: none.')
+const timeout = z
+  .int()
+  .min(1)
+  .max(MAX_MCP_CALL_SECONDS)
+  .describe(`Seconds that a call of one of its tools may take. Default: ${MCP_CALL_SECONDS}.`)
 const args = z.array(z.string()).describe('Arguments of the command.')
+
+const limits = { timeout_seconds: timeout.nullish() }
 
 /** Clients may omit the type: a config with a command is stdio, every other one is streamable HTTP. */
 const withServerType = (value: unknown): unknown => {
@@ -38,9 +50,9 @@ const kind = <T extends string>(type: T) => ({ mcp_server_type: z.literal(type) 
 const newConfig = z.preprocess(
   withServerType,
   z.discriminatedUnion('mcp_server_type', [
-    z.object({ ...kind('stdio'), command, args, env: variables.nullish(), egress: egress.nullish() }),
-    z.object({ ...kind('sse'), server_url: url, ...addressFields }),
-    z.object({ ...kind('streamable_http'), server_url: url, ...addressFields }),
+    z.object({ ...kind('stdio'), command, args, env: variables.nullish(), egress: egress.nullish(), ...limits }),
+    z.object({ ...kind('sse'), server_url: url, ...addressFields, ...limits }),
+    z.object({ ...kind('streamable_http'), server_url: url, ...addressFields, ...limits }),
   ]),
 )
 
@@ -65,6 +77,7 @@ const changedConfig = z.object({
   ...addressFields,
   env: variables.nullish(),
   egress: egress.nullish(),
+  ...limits,
 })
 
 export const serverChangeBody = z.object({ server_name: serverName.nullish(), config: changedConfig.nullish() })
@@ -72,13 +85,22 @@ export const serverChangeBody = z.object({ server_name: serverName.nullish(), co
 export function newServerFrom({ server_name, config }: z.output<typeof newServerBody>): NewMcpServer {
   if (config.mcp_server_type === 'stdio') {
     const { command, args, egress } = config
-    const transport: McpTransport = { type: 'stdio', command, args, ...defined({ egress: egress ?? undefined }) }
+    const transport: McpTransport = {
+      type: 'stdio',
+      command,
+      args,
+      ...defined({ egress: egress ?? undefined, timeoutSeconds: config.timeout_seconds ?? undefined }),
+    }
     return { name: server_name, transport, secrets: config.env ? { env: config.env } : {} }
   }
-  const { server_url, auth_header, auth_token, custom_headers } = config
+  const { server_url, auth_header, auth_token, custom_headers, timeout_seconds } = config
   return {
     name: server_name,
-    transport: { type: config.mcp_server_type, url: server_url, ...defined({ authHeader: auth_header || undefined }) },
+    transport: {
+      type: config.mcp_server_type,
+      url: server_url,
+      ...defined({ authHeader: auth_header || undefined, timeoutSeconds: timeout_seconds ?? undefined }),
+    },
     secrets: defined({ token: auth_token || undefined, headers: custom_headers ?? undefined }),
   }
 }
@@ -99,15 +121,21 @@ type ChangedConfig = z.output<typeof changedConfig>
 /** A changed type is passed on, and the verb rejects it. */
 function changedTransport(config: ChangedConfig, transport: McpTransport): McpTransport {
   const type = config.mcp_server_type ?? transport.type
+  // Null means the default again.
+  const seconds =
+    config.timeout_seconds === undefined ? transport.timeoutSeconds : (config.timeout_seconds ?? undefined)
+  const timeoutSeconds = defined({ timeoutSeconds: seconds })
   if (type === 'stdio') {
     const before: McpStdioTransport = transport.type === 'stdio' ? transport : { type, command: '', args: [] }
     const command = config.command ?? before.command
-    return { type, command, args: config.args ?? before.args, ...defined({ egress: config.egress ?? before.egress }) }
+    const egress = config.egress ?? before.egress
+    return { type, command, args: config.args ?? before.args, ...defined({ egress }), ...timeoutSeconds }
   }
   const before = transport.type === 'stdio' ? { url: config.server_url ?? '' } : transport
-  const { authHeader, ...rest } = { authHeader: undefined, ...before }
+  const authHeader = 'authHeader' in before ? before.authHeader : undefined
   const header = config.auth_header === undefined ? authHeader : (config.auth_header ?? undefined)
-  return { ...rest, type, url: config.server_url ?? before.url, ...defined({ authHeader: header || undefined }) }
+  const url = config.server_url ?? before.url
+  return { type, url, ...defined({ authHeader: header || undefined }), ...timeoutSeconds }
 }
 
 function changedSecrets(

@@ -3,6 +3,7 @@ import type { McpServerId } from '../../core/id.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import {
   CHANGED_DEFINITION,
+  MCP_CALL_SECONDS,
   type McpSecrets,
   type McpServer,
   type McpToolDefinition,
@@ -21,6 +22,7 @@ import type { StdioPrograms } from '../../ports/stdio-programs.ts'
 import type { RedeemRefreshToken, RefreshOnce } from '../../ports/token-refresh.ts'
 import type { ToolAnswer } from '../../ports/tool.ts'
 import { reachOfServer } from './allowed-address.ts'
+import { startDeadline } from './call-deadline.ts'
 import { classifyCallError, errorDetail } from './call-fault.ts'
 import type { McpCallResult, McpConnection, McpEndpoint } from './connection.ts'
 import { type McpConnectionPool, newMcpConnectionPool, type PooledConnection } from './connection-pool.ts'
@@ -124,8 +126,15 @@ export function newMcpClient(deps: McpClientDeps): Mcp {
       if (!server) return failure('The MCP server of this tool was removed. Nothing happened.')
       const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens })
       if (resolved.type === 'sealed') return failure(resolved.detail)
-      const answer = await callAt(resolved, { server, link, pinned, input, context })
-      return { ...answer, output: resolved.hide(answer.output) }
+      const { timeoutSeconds = MCP_CALL_SECONDS } = server.transport
+      const deadline = startDeadline(context.signal, timeoutSeconds * 1_000)
+      try {
+        const within = { ...context, signal: deadline.signal }
+        const answer = await callAt(resolved, { server, link, pinned, input, context: within })
+        return { ...answer, output: resolved.hide(answer.output) }
+      } finally {
+        deadline.end()
+      }
     },
   }
 
@@ -252,7 +261,8 @@ export function newMcpClient(deps: McpClientDeps): Mcp {
       const unauthorized = 'status' in end ? await authorizationText(server, end.status) : undefined
       if (unauthorized !== undefined) return failure(unauthorized)
       if (round === 0 && pooled.isReused && isStale) continue
-      return toAnswer(end, { server: server.name, isLate: signal.reason === 'timeout' })
+      const lateAfter = signal.reason === 'timeout' ? (server.transport.timeoutSeconds ?? MCP_CALL_SECONDS) : undefined
+      return toAnswer(end, { server: server.name, ...defined({ lateAfter }) })
     }
   }
 }
@@ -318,7 +328,10 @@ async function acquireConnection(
   try {
     return await acquire(AbortSignal.any([signal, late]))
   } catch (error) {
-    if (signal.aborted) return { fault: 'the call was stopped while connecting.' }
+    if (signal.aborted)
+      return {
+        fault: signal.reason === 'timeout' ? 'it did not answer in time.' : 'the call was stopped while connecting.',
+      }
     if (late.aborted) return { fault: `it did not answer within ${limitMs} ms.` }
     const { status } = classifyCallError(error)
     return { fault: `${errorDetail(error)}.`, ...defined({ status }) }
@@ -344,8 +357,8 @@ function toFailedListing(
 /** Whether the session can be used again after this result. */
 const isHealthy = ({ type }: McpCallResult): boolean => type === 'answered' || type === 'declined'
 
-/** `isLate`: the call was stopped by its timeout, not by a person. */
-function toAnswer(end: McpCallResult, { server, isLate }: { server: string; isLate: boolean }): ToolAnswer {
+/** `lateAfter`: the call was stopped by its limit of so many seconds, not by a person. */
+function toAnswer(end: McpCallResult, { server, lateAfter }: { server: string; lateAfter?: number }): ToolAnswer {
   switch (end.type) {
     case 'answered':
       return toToolAnswer(end.result)
@@ -358,7 +371,11 @@ function toAnswer(end: McpCallResult, { server, isLate }: { server: string; isLa
     case 'lost':
       return unknown(`The connection to the MCP server ${server} was lost during this call: ${end.detail}.`)
     case 'stopped':
-      return unknown(isLate ? `The MCP server ${server} did not answer in time.` : 'The call was stopped.')
+      return unknown(
+        lateAfter === undefined
+          ? 'The call was stopped.'
+          : `The MCP server ${server} did not answer in time (${lateAfter} s).`,
+      )
   }
 }
 

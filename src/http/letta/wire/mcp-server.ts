@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { McpAuthorization } from '../../../core/mcp-oauth.ts'
-import type { McpSecrets, McpToolDefinition } from '../../../core/mcp-server.ts'
+import { MCP_CALL_SECONDS, type McpSecrets, type McpToolDefinition } from '../../../core/mcp-server.ts'
 import { scopeCovers } from '../../../core/people.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
 import type { ShownMcpServer } from '../../../service/tools/mcp-servers.ts'
@@ -39,6 +39,7 @@ const identity = {
 }
 
 const connection = contactSchema.describe('Whether the server answers.')
+const timeout_seconds = z.int().describe('Seconds that a call of one of its tools may take.')
 const masked = z.record(z.string(), z.string()).nullable()
 
 const stdioServerSchema = z.lazy(() =>
@@ -47,6 +48,7 @@ const stdioServerSchema = z.lazy(() =>
       ...identity,
       mcp_server_type: z.literal('stdio'),
       connection,
+      timeout_seconds,
       command: z.string().describe('Command that starts the server.'),
       args: z.array(z.string()).describe('Arguments of the command.'),
       egress: z.array(z.string()).describe('Domains that the program may reach.'),
@@ -61,6 +63,7 @@ const remoteServerSchema = z.lazy(() =>
       ...identity,
       mcp_server_type: z.enum(['sse', 'streamable_http']),
       connection,
+      timeout_seconds,
       authorization: authorizationSchema.describe('Whether a person authorized this server there (OAuth).'),
       server_url: z.string(),
       auth_header: z.string().nullable().describe('Header that carries the token; null without a token.'),
@@ -88,6 +91,7 @@ export function wireMcpServer(
       server_name: name,
       mcp_server_type: transport.type,
       connection: wireContact(contact),
+      timeout_seconds: transport.timeoutSeconds ?? MCP_CALL_SECONDS,
       command: transport.command,
       args: transport.args,
       egress: transport.egress ?? [],
@@ -98,6 +102,7 @@ export function wireMcpServer(
     server_name: name,
     mcp_server_type: transport.type,
     connection: wireContact(contact),
+    timeout_seconds: transport.timeoutSeconds ?? MCP_CALL_SECONDS,
     authorization: wireAuthorization(authorization, scopeCovers(caller.scope, 'admin')),
     server_url: transport.url,
     ...wireSecrets(transport.authHeader, shownSecrets),
