@@ -18,6 +18,8 @@ const PROGRAMS = {
   script: { trial: ['--version'], debianPackage: 'bsdutils', isRight: (output) => output.includes('util-linux') },
   // Runs tools from source. The sandbox sees that of the system alone.
   python3: { trial: ['--version'], debianPackage: 'python3', path: '/usr/bin/python3' },
+  // Of that Python: models as arguments of tools.
+  pydantic: { trial: ['-c', 'import pydantic'], debianPackage: 'python3-pydantic', path: '/usr/bin/python3' },
   // Opens pages that an agent serves, and calls the API from a page of another origin.
   chromium: { trial: ['--version'], debianPackage: 'chromium' },
 } satisfies Record<string, Program>

@@ -24,6 +24,8 @@ export class ProgramEnded extends Error {
 export function newStdioTransport(startProgram: StartProgram) {
   let program: RunningProgram | undefined
   let ended: string | undefined
+  /** A program may flood before its start is known to have succeeded. */
+  let stoppedFor: string | undefined
   let unasked = { messages: 0, characters: 0 }
   let otherLines = 0
 
@@ -41,10 +43,12 @@ export function newStdioTransport(startProgram: StartProgram) {
           transport.onclose?.()
         },
       })
+      if (stoppedFor !== undefined) void program.stop(stoppedFor)
     },
     async send(message: JSONRPCMessage) {
       unasked = { messages: 0, characters: 0 }
-      if (!program?.write(JSON.stringify(message))) throw new ProgramEnded(ended ?? 'it does not read its input')
+      if (!program?.write(JSON.stringify(message)))
+        throw new ProgramEnded(ended ?? stoppedFor ?? 'it does not read its input')
     },
     close: async () => program?.stop('it was stopped'),
   }
@@ -60,6 +64,7 @@ export function newStdioTransport(startProgram: StartProgram) {
   }
 
   function stopFor(why: string): void {
+    stoppedFor ??= why
     void program?.stop(why)
   }
 
