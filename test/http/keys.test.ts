@@ -194,6 +194,10 @@ test('resources of one organization look missing to another', async (context) =>
     account: 'bot',
     sender_id: '1',
     organization_id: DEFAULT_ORGANIZATION,
+    response_id: `resp_${run.id.slice('run-'.length)}`,
+    item_id: `msg_${message!.id.slice('message-'.length)}`,
+    model: agent,
+    version: '1',
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {

@@ -13,11 +13,11 @@ export type Exchange = {
 /**
  * Which of the messages that a client sent are new. Clients send the history with every request, and the conversation
  * has its own. `branch`: the client continues from an earlier exchange, because a message was edited or an answer is
- * wanted again.
+ * wanted again; without `end` from the beginning.
  */
-type Tail =
+export type Tail =
   | { type: 'tail'; messages: SentMessage[]; changed?: number }
-  | { type: 'branch'; messages: SentMessage[]; end: number }
+  | { type: 'branch'; messages: SentMessage[]; end?: number }
   | { type: 'mismatch'; at: number }
 
 /** Finds the exchange that the client saw last, and takes what comes after it. */

@@ -5,7 +5,7 @@ import { MEMORY_TOOLS } from '../../core/base-tools.ts'
 import { defined } from '../../core/defined.ts'
 import type { RunId } from '../../core/id.ts'
 import type { Input } from '../../core/message.ts'
-import { type Exchange, exchangesOf, findTail, openExchange } from '../../core/openai/message-tail.ts'
+import { type Exchange, exchangesOf, findTail, openExchange, type Tail } from '../../core/openai/message-tail.ts'
 import { isReply, type SentMessage } from '../../core/openai/sent-message.ts'
 import { Problem } from '../../core/problem.ts'
 import { answerApproval } from '../approvals/answer-approval.ts'
@@ -123,11 +123,7 @@ async function newMessages(
   const isChat = source.type === 'name' && source.sendsHistory
   const isFirst = kept.length > 0 && !sent.some(({ role }) => role === 'assistant')
   // A chat that sends its whole history and has no answer in it begins again.
-  if (isChat && isFirst) {
-    const start = await branchOff({ conversation, agent, copies }, undefined, context)
-    return { conversation: start, messages: sent, warnings: [] }
-  }
-  const tail = findTail(sent, kept)
+  const tail: Tail = isChat && isFirst ? { type: 'branch', messages: sent } : findTail(sent, kept)
   switch (tail.type) {
     case 'tail': {
       const changed = `messages[${tail.changed}]: differs from what the agent answered. The kept answer stays.`
@@ -135,12 +131,25 @@ async function newMessages(
     }
     case 'branch': {
       if (!isChat) throw mismatch(messages.length - tail.messages.length - 1)
-      const branch = await branchOff({ conversation, agent, copies }, tail.end, context)
+      // What is kept may be another copy of this request.
+      const branch = (await hasCopy(conversation, copies, context))
+        ? conversation
+        : await branchOff({ conversation, agent, copies }, tail.end, context)
       return { conversation: branch, messages: tail.messages, warnings: [] }
     }
     case 'mismatch':
       throw mismatch(tail.at)
   }
+}
+
+/** Whether a copy of the request was accepted here; a retry may have been faster than its original. */
+async function hasCopy(
+  { id }: Conversation,
+  { isRetry, fingerprint, at }: RequestCopies,
+  { deps }: ServiceContext,
+): Promise<boolean> {
+  const since = isRetry ? at - RETRY_WINDOW_MS : at - 1
+  return (await deps.store.runs.findByFingerprint(id, fingerprint, since)) !== undefined
 }
 
 /** What was said and not answered yet: a client that was cut off repeats it with the part of the answer that it saw. */

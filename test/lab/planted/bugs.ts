@@ -3,6 +3,7 @@ import { ENGINE_BUGS } from './engine-bugs.ts'
 import { FEED_BUGS } from './feed-bugs.ts'
 import { GATEWAY_BUGS } from './gateway-bugs.ts'
 import { IMPORT_BUGS } from './import-bugs.ts'
+import { OPENAI_BUGS } from './openai-bugs.ts'
 import type { PlantedBug } from './plant.ts'
 import { RECOVERY_BUGS } from './recovery-bugs.ts'
 import { SCHEDULE_BUGS } from './schedule-bugs.ts'
@@ -21,5 +22,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...GATEWAY_BUGS,
   ...TENANT_BUGS,
   ...SCHEDULE_BUGS,
+  ...OPENAI_BUGS,
   ...FEED_BUGS,
 ]

@@ -47,8 +47,8 @@ export const CORE_BUGS: PlantedBug[] = [
   {
     name: 'calls run before every call of the answer is decided',
     file: 'core/turn.ts',
-    find: "turn.settings.onGuarded === 'ask' && open.some(isUndecided)",
-    replace: "turn.settings.onGuarded === 'ask' && open.length > 0 && open.every(isUndecided)",
+    find: 'undecidedCalls(turn).length > 0',
+    replace: 'undecidedCalls(turn).length > 0 && open.every(isUndecided)',
     breaks: 'nothing happens unapproved: no call of an answer runs until all are decided',
   },
   {
