@@ -48,6 +48,9 @@ const untilDone = async (store: Store): Promise<void> => {
   while ((await store.messageSearch.catchUp(1_000)) === 'more');
 }
 
+/** More than a search compares for one word. */
+const FREQUENT = 1_100
+
 export const SEARCH: ContractTests = {
   'words are found anywhere in a message, better matches first, ties newest first': async ({ store }) => {
     const agent = await createAgent(store)
@@ -62,6 +65,24 @@ export const SEARCH: ContractTests = {
     assert.deepEqual(await find('kettle', { skip: 1 }), [0])
     assert.deepEqual(await find('kettle', { to: AT - 1 }), [])
   },
+
+  'a word that most messages have: the newest come first, a rare word counts more, and all words together count most':
+    async ({ store }) => {
+      const agent = await createAgent(store)
+      const texts = Array.from({ length: FREQUENT }, (_, index) => `the number ${index} ${index % 2 ? 'odd' : 'even'}`)
+      // Far below the newest that are compared for each of its words.
+      texts[3] = 'the odd even kettle'
+      await addMessages(store, agent, texts)
+      await untilDone(store)
+      const find = finder(store, agent)
+      const newest = (count: number) => Array.from({ length: count }, (_, index) => FREQUENT - 1 - index)
+      assert.deepEqual(await find('the'), newest(10))
+      assert.deepEqual(await find('the', { skip: 5, limit: 3 }), newest(8).slice(5))
+      assert.deepEqual((await find('the kettle', { limit: 3 })).slice(0, 2), [3, FREQUENT - 1])
+      assert.deepEqual((await find('the odd even', { limit: 2 }))[0], 3)
+      assert.deepEqual(await find('the', { to: AT - 1 }), [])
+      assert.equal((await find('the', { limit: FREQUENT })).length, FREQUENT)
+    },
 
   'a new message is found at once, even if nothing could be indexed': async ({ store, another }) => {
     const agent = await createAgent(store)

@@ -58,7 +58,17 @@ export const inScope = <V extends ScopeValues>(
   and ${TABLES[table]}.conversation_id in (select conversations.id from conversations
     where conversations.organization_id = ${p('organization')} and conversations.deleted_at is null
     ${CONVERSATIONS[scope](p)})
-  and ${isNotCleared(table)}
+  and ${isShownIn(scope, table)}`
+
+/** The same for a few rows of the index: their conversations are looked up one by one. */
+export const inIndexScope = <V extends ScopeValues>(p: Parameter<V>, scope: Scope) => sql<SqlBool>`
+  message_index.organization_id = ${p('organization')}
+  and exists (select 1 from conversations where conversations.id = message_index.conversation_id
+    and conversations.organization_id = ${p('organization')} and conversations.deleted_at is null
+    ${CONVERSATIONS[scope](p)})
+  and ${isShownIn(scope, 'message_index')}`
+
+const isShownIn = (scope: Scope, table: keyof typeof TABLES) => sql<SqlBool>`${isNotCleared(table)}
   ${scope === 'conversation' ? sql`` : withoutCopies(TABLES[table])}`
 
 const cursorIn = (scope: Scope) =>

@@ -33,7 +33,9 @@ export function messageSearchStore(database: Database, clock: Pick<Clock, 'monot
         // A store that cannot be written can still be searched.
         await catchUpIndex(database, { scope, forMs: CATCH_UP_MS }, clock).catch(() => 'more')
       }
-      return read((db) => searchInMessages(db, { ...query, organizationId, agentId, terms }))
+      const pause = () => new Promise<void>((resolve) => clock.soon(resolve))
+      const deps = { name: database.dialect.name, pause }
+      return read((db) => searchInMessages(db, { ...query, organizationId, agentId, terms }, deps))
     },
 
     vectors: messageVectors(database, clock),

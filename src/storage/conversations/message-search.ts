@@ -1,75 +1,54 @@
-import { type SqlBool, sql } from 'kysely'
-import type { AgentId, OrganizationId } from '../../core/id.ts'
+import { sql } from 'kysely'
 import { fuseRankings, type SearchTerm, searchableText } from '../../core/search-terms.ts'
-import type { MessageSearchQuery, MessageWithAgent } from '../../ports/message-search-store.ts'
+import type { MessageWithAgent } from '../../ports/message-search-store.ts'
 import { isBlank } from '../database/list-page.ts'
 import {
   type Executor,
   listParameters,
   listValues,
-  type Parameter,
   type Slots,
   type Statement,
   statement,
 } from '../database/statement.ts'
 import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
-import { scopeToken } from './indexed-messages.ts'
 import { inScope, type Scope } from './message-list.ts'
+import { messagesOfNumbers, type RankedSearch, type RankingDeps, rankMessages } from './ranked-search.ts'
+import { type MessageFilter, matchesFilters, type SearchValues, scopeOf, searchValuesOf } from './search-filters.ts'
 
-type MessageSearch = Omit<MessageSearchQuery, 'text'> & {
-  organizationId: OrganizationId
-  agentId?: AgentId | undefined
-  terms: readonly SearchTerm[]
-}
+type MessageSearch = MessageFilter & { terms: readonly SearchTerm[] }
 
-const ROLES = 4
 /** Maximum spellings to search for in messages that are not indexed yet. */
 const MAX_SPELLINGS = 16
 /** Maximum of these rows to read; rows that contain a word only outside the message text are dropped. */
 const MAX_UNINDEXED_ROWS = 1_000
 
 /** By rank, then newest first; without terms, the newest messages. */
-export async function searchInMessages(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
+export async function searchInMessages(
+  db: Executor,
+  search: MessageSearch,
+  deps: RankingDeps,
+): Promise<MessageWithAgent[]> {
   const { terms, limit } = search
   if (terms.length === 0)
     return messagesWithAgentOf(await db.pageRows(STATEMENTS.newest[scopeOf(search)], searchValuesOf(search)))
   // In this order: a message indexed between the two is found twice, and never missed.
   const recent = await searchUnindexed(db, search)
-  const indexed = await searchIndexed(db, search, 'whole')
-  if (recent.length === 0 && indexed.length === 0) return searchIndexed(db, search, 'beginning')
+  const indexed = await searchIndexed(db, { search, as: 'whole', deps })
+  if (recent.length === 0 && indexed.length === 0) return searchIndexed(db, { search, as: 'beginning', deps })
   if (recent.length === 0) return indexed
   const both = fuseRankings([recent, indexed], ({ conversationId, position }) => `${conversationId} ${position}`)
   return both.slice(0, limit).map(({ item }) => item)
 }
 
-/** `beginning` also matches words by prefix. */
 async function searchIndexed(
   db: Executor,
-  search: MessageSearch,
-  as: 'whole' | 'beginning',
+  { search, as, deps }: { search: MessageSearch; as: RankedSearch['as']; deps: RankingDeps },
 ): Promise<MessageWithAgent[]> {
-  const values = {
-    ...searchValuesOf(search),
-    sqlite: sqliteQuery(search, as),
-    postgres: postgresQuery(search.terms, as),
-  }
-  return messagesWithAgentOf(await db.pageRows(STATEMENTS.indexed[scopeOf(search)], values))
+  const ranked = { values: searchValuesOf(search), scope: scopeOf(search), terms: search.terms, as }
+  const numbers = await rankMessages(db, ranked, deps)
+  if (numbers.length === 0) return []
+  return messagesWithAgentOf(await db.pageRows(messagesOfNumbers, { numbers: JSON.stringify(numbers) }))
 }
-
-function sqliteQuery({ terms, organizationId, agentId, conversationId }: MessageSearch, as: 'whole' | 'beginning') {
-  const star = as === 'beginning' ? '*' : ''
-  const words = terms.map(({ tokens }) => `"${tokens.join(' ')}"${star}`).join(' OR ')
-  return `scope : "${scopeToken(conversationId ?? agentId ?? organizationId)}" AND content : (${words})`
-}
-
-const postgresQuery = (terms: readonly SearchTerm[], as: 'whole' | 'beginning'): string =>
-  terms
-    .map(({ tokens }) => {
-      const last = tokens.length - 1
-      const star = (index: number) => (as === 'beginning' && index === last ? ':*' : '')
-      return `(${tokens.map((token, index) => `'${token}'${star(index)}`).join(' <-> ')})`
-    })
-    .join(' | ')
 
 /** Searches messages that are not indexed yet; most matching terms first. */
 async function searchUnindexed(db: Executor, search: MessageSearch): Promise<MessageWithAgent[]> {
@@ -107,43 +86,6 @@ function spellingsOf(word: string): string[] {
   return [...new Set([word, first.toUpperCase() + rest.join(''), word.toUpperCase()])]
 }
 
-export const scopeOf = ({ agentId, conversationId }: Pick<MessageSearch, 'agentId' | 'conversationId'>): Scope =>
-  conversationId ? 'conversation' : agentId ? 'agent' : 'all'
-
-/** An empty agent or conversation matches all. */
-export type SearchValues = Slots<'role'> & {
-  organization: OrganizationId
-  agent: string
-  conversation: string
-  skip: number
-  from: number
-  to: number
-  anyRole: number
-  limit: number
-}
-
-export function searchValuesOf(search: Omit<MessageSearch, 'terms'>): SearchValues {
-  const { organizationId, agentId, conversationId, roles = [], from, to, limit, skip } = search
-  return {
-    organization: organizationId,
-    agent: agentId ?? '',
-    conversation: conversationId ?? '',
-    limit,
-    skip: skip ?? 0,
-    from: from ?? 0,
-    to: to ?? Number.MAX_SAFE_INTEGER,
-    anyRole: roles.length === 0 ? 1 : 0,
-    ...listValues('role', roles, ROLES),
-  }
-}
-
-export const matchesFilters = <V extends SearchValues>(p: Parameter<V>, table: 'messages' | 'message_index') => {
-  const name = sql.table(table)
-  const roles = sql.join(listParameters(p, 'role', ROLES))
-  return sql<SqlBool>`${name}.created_at between cast(${p('from')} as bigint) and cast(${p('to')} as bigint)
-    and (cast(${p('anyRole')} as integer) = 1 or ${name}.role in (${roles}))`
-}
-
 const newestIn = (scope: Scope) =>
   statement<SearchValues>()((db, p) =>
     db
@@ -156,40 +98,6 @@ const newestIn = (scope: Scope) =>
       .limit(p('limit'))
       .offset(p('skip')),
   )
-
-type IndexedSearchValues = SearchValues & { sqlite: string; postgres: string }
-
-/** Ranks rows of the index first, and reads messages only for the best of them. */
-const indexedIn = (scope: Scope) =>
-  statement<IndexedSearchValues>()((db, p, { name }) => {
-    const query = sql`cast(${p('postgres')} as tsquery)`
-    const found =
-      name === 'sqlite'
-        ? sql`from (select rowid as found, bm25(message_words, 0.0, 1.0) as rank from message_words
-            where message_words match ${p('sqlite')}) as words
-            cross join message_index on message_index.number = words.found where`
-        : sql`from message_index where message_index.search @@ ${query} and`
-    const rank = name === 'sqlite' ? sql`words.rank` : sql`-ts_rank(message_index.search, ${query})`
-    const best = sql<{
-      hit_conversation: string
-      hit_position: number
-      hit_rank: number
-    }>`(select message_index.conversation_id as hit_conversation, message_index.position as hit_position,
-      ${rank} as hit_rank ${found} ${inScope(p, scope, 'message_index')} and ${matchesFilters(p, 'message_index')}
-      order by hit_rank, message_index.created_at desc, message_index.position desc
-      limit ${p('limit')} offset ${p('skip')})`
-    return db
-      .selectFrom(best.as('hits'))
-      .innerJoin('messages', (join) =>
-        join
-          .onRef('messages.conversation_id', '=', 'hits.hit_conversation' as never)
-          .onRef('messages.position', '=', 'hits.hit_position' as never),
-      )
-      .select([...MESSAGE_COLUMNS, 'agent_id'])
-      .orderBy('hits.hit_rank')
-      .orderBy('created_at', 'desc')
-      .orderBy('position', 'desc')
-  })
 
 type UnindexedSearchValues = SearchValues & Slots<'word'>
 
@@ -231,6 +139,5 @@ const forEachScope = <V extends SearchValues>(
 
 const STATEMENTS = {
   newest: forEachScope(newestIn),
-  indexed: forEachScope(indexedIn),
   unindexed: forEachScope(unindexedIn),
 }

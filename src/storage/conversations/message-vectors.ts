@@ -10,7 +10,7 @@ import { type Executor, statement } from '../database/statement.ts'
 import { findNearest, saveVectors, toVectorColumns, VECTOR_PAGE } from '../memory/vectors.ts'
 import { MESSAGE_COLUMNS, messagesWithAgentOf } from '../rows/message-row.ts'
 import { inScope, type Scope } from './message-list.ts'
-import { matchesFilters, type SearchValues, scopeOf, searchValuesOf } from './message-search.ts'
+import { matchesFilters, type SearchValues, scopeOf, searchValuesOf } from './search-filters.ts'
 
 /** Rows per commit, so that turns do not wait while the vectors of a whole agent are dropped. */
 const DROP_BATCH = 500

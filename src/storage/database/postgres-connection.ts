@@ -150,7 +150,9 @@ const withoutNul = (value: Value): Value => (typeof value === 'string' ? cleanTe
 export function postgresExecutor(client: Pick<ClientBase, 'query'>): Executor {
   function queryOf<V extends Values, Row>(statement: Statement<V, Row>, values: V) {
     const { sql, bind } = statement.compileFor(POSTGRES)
-    return { name: `holdfast_${statement.slot}`, text: sql, values: bind(values).map(withoutNul) }
+    const query = { text: sql, values: bind(values).map(withoutNul) }
+    if (statement.isPlannedEachTime) return query
+    return { name: `holdfast_${statement.slot}`, text: query.text, values: query.values }
   }
   const query = async <V extends Values, Row>(statement: Statement<V, Row>, values: V) =>
     client.query(queryOf(statement, values))

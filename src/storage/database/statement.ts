@@ -10,6 +10,8 @@ export type Awaitable<T> = T | Promise<T>
 export type Statement<V, Row> = {
   /** Index under which each connection caches the prepared statement. */
   readonly slot: number
+  /** PostgreSQL plans it for its values in each execution: for values whose frequencies differ by orders of magnitude. */
+  readonly isPlannedEachTime: boolean
   compileFor(dialect: Dialect): Compiled
   /** Type-level only: parameters and row type. */
   readonly types?: (values: V) => Row
@@ -37,11 +39,12 @@ export type Compiled = { sql: string; bind(values: Values): Value[] }
 
 let slots = 0
 
-export function statement<V extends Values>() {
+export function statement<V extends Values>({ isPlannedEachTime = false } = {}) {
   return <Row>(build: Build<V, Row>): Statement<V, Row> => {
     const compiled = new Map<Dialect, Compiled>()
     return {
       slot: slots++,
+      isPlannedEachTime,
       compileFor(dialect) {
         const known = compiled.get(dialect)
         if (known) return known
