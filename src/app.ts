@@ -241,6 +241,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     agentFiles: agentFiles(home),
     backups: backupsOf(() => context, { home, settings, workspacesFolder: folder }),
     callbacks: newExpectedCallbacks(),
+    hmac: hmacSha256,
     defaults: {
       maxSteps,
       maxDurationMs,
@@ -258,7 +259,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     ...defined({ engine }),
   }
   const unknownWorkspaces = unknownWorkspacesPolicy(folder, { home, settings })
-  const jobs = engine && startJobs({ context, unknownWorkspaces, webhookBody, hmac: hmacSha256 })
+  const jobs = engine && startJobs({ context, unknownWorkspaces, webhookBody })
   const accounts = options.hasGateway ? configuration.gateway : {}
   const gateway = await composeGateway(accounts, { context, set, credentials: pool })
   return {

@@ -107,6 +107,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     schedules: ['database', 'rows', 'runs'],
     webhooks: ['database', 'rows'],
     openai: ['database', 'rows'],
+    hooks: ['database', 'rows', 'runs'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
   gateway: { telegram: [], slack: [] },

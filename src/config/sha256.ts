@@ -4,5 +4,5 @@ import type { Digest } from '../ports/digest.ts'
 export const sha256: Digest = (text) => hash('sha256', text, 'hex')
 
 /** As base64. */
-export const hmacSha256 = (key: Uint8Array, text: string): string =>
-  createHmac('sha256', key).update(text).digest('base64')
+export const hmacSha256 = (key: Uint8Array, data: string | Uint8Array): string =>
+  createHmac('sha256', key).update(data).digest('base64')

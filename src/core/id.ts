@@ -13,6 +13,7 @@ export type McpServerId = `mcp_server-${string}`
 export type ImportId = `import-${string}`
 export type ScheduleId = `schedule-${string}`
 export type WebhookId = `webhook-${string}`
+export type HookId = `hook-${string}`
 
 /** The organization that exists in every home; its administrators are operators. */
 export const DEFAULT_ORGANIZATION: OrganizationId = 'org-00000000-0000-4000-8000-000000000000'
@@ -36,6 +37,7 @@ export type IdPrefix =
   | 'import'
   | 'schedule'
   | 'webhook'
+  | 'hook'
 
 /** Parses an id from outside. */
 export function parseId<P extends IdPrefix>(prefix: P, text: string): `${P}-${string}` | undefined {

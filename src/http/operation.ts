@@ -27,8 +27,8 @@ export type Operation = {
   params?: z.ZodObject
   query?: z.ZodObject
   body?: z.ZodType
-  /** The media type of the body. */
-  consumes: 'application/json' | 'multipart/form-data'
+  /** The media type of the body. With any (two stars) the handler gets its bytes as `RawBody`. */
+  consumes: 'application/json' | 'multipart/form-data' | '*/*'
   /** The media type of the answer, where it is not a stream. */
   produces: 'application/json' | 'text/plain' | 'text/html'
   /** Example body for the API page. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { MAX_HOOK_BYTES } from '../core/hook.ts'
 import type { Limits } from '../core/limits.ts'
 import { Problem } from '../core/problem.ts'
 import type { InFlight } from './in-flight.ts'
@@ -10,6 +11,11 @@ import { operationOf } from './register.ts'
 import { FILE_LIMIT, fileTooLarge, type Uploads } from './uploads.ts'
 
 const FORM = 'multipart/form-data'
+const RAW = '*/*'
+
+/** A body as it arrived, of an operation that checks the signature of these bytes. */
+export type RawBody = { bytes: Buffer; isTooLarge: boolean }
+
 /** How long a client may go on sending a body that was refused: long enough to see the answer. */
 const LINGER_MS = 5_000
 /** Delimiters and fields around the file. */
@@ -32,8 +38,13 @@ export function readBodies(server: FastifyInstance, { limits, uploads }: { limit
   })
   server.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const { raw, inFlight } = request
+    if (operationOf(request)?.consumes === RAW) return collectRaw(request)
     const body = await collect(raw, { limit: limits.bodyBytes, inFlight })
     return readJson(body, { depth: limits.jsonDepth, values: limits.jsonValues })
+  })
+  server.addContentTypeParser('*', async (request: FastifyRequest) => {
+    if (operationOf(request)?.consumes === RAW) return collectRaw(request)
+    throw new Problem('unsupported-type', 'This content type is not supported. Send application/json.')
   })
   server.addContentTypeParser(FORM, async (request: FastifyRequest) => {
     // Routes without an operation are answered with 404.
@@ -57,6 +68,7 @@ function refusalByHeaders(request: FastifyRequest, { bodyBytes }: Limits): Probl
       'unsupported-type',
       `Content-Encoding "${encoding.slice(0, 80)}" is not supported. Send the body uncompressed.`,
     )
+  if (operation?.consumes === RAW) return undefined
   const isForm = type.toLowerCase().startsWith(FORM)
   if (operation?.consumes === FORM) {
     if (!isForm)
@@ -69,6 +81,18 @@ function refusalByHeaders(request: FastifyRequest, { bodyBytes }: Limits): Probl
   if (isForm && operation)
     return new Problem('unsupported-type', 'This content type is not supported. Send application/json.')
   return Number(length) > bodyBytes ? bodyTooLarge(bodyBytes) : undefined
+}
+
+/** The operation refuses a body that is too large, because its log names each request. */
+async function collectRaw({ raw, headers, inFlight }: FastifyRequest): Promise<RawBody> {
+  const tooLarge = { bytes: Buffer.alloc(0), isTooLarge: true }
+  if (Number(headers['content-length'] ?? 0) > MAX_HOOK_BYTES) return tooLarge
+  try {
+    return { bytes: await collect(raw, { limit: MAX_HOOK_BYTES, inFlight }), isTooLarge: false }
+  } catch (fault) {
+    if (fault instanceof Problem && fault.kind === 'too-large') return tooLarge
+    throw fault
+  }
 }
 
 const bodyTooLarge = (bodyBytes: number) =>

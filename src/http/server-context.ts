@@ -1,6 +1,7 @@
 import 'fastify'
 import type { OrganizationId } from '../core/id.ts'
 import type { Caller, KeyId } from '../core/people.ts'
+import type { HookTraffic } from '../service/hooks/receive-delivery.ts'
 import type { OpenTraffic } from '../service/people/limits.ts'
 import type { ConsoleSessions } from './console-session.ts'
 import type { ErrorTable, RefusalBody } from './errors.ts'
@@ -27,6 +28,7 @@ type ServerContext = {
   draining: AbortSignal
   streams: { opened(): void; closed(): void }
   sessions: ConsoleSessions
+  hookTraffic: HookTraffic
   /**
    * Digest of a request's key. It is part of the retry fingerprint: a request of one key is never a retry of another's.
    */

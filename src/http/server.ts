@@ -11,6 +11,7 @@ import { registerCors } from './cors.ts'
 import { type ErrorAnswer, toErrorAnswer } from './errors.ts'
 import { newKeepAliveTimer } from './event-stream.ts'
 import { signInPath } from './holdfast/session.ts'
+import { newHookTraffic } from './hook-traffic.ts'
 import { boundBytesInFlight } from './in-flight.ts'
 import { LETTA_ERRORS } from './letta/errors.ts'
 import { newMetrics } from './metrics.ts'
@@ -90,6 +91,7 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
   const closing = new AbortController()
   const draining = new AbortController()
   server.decorate('serverContext', {
+    hookTraffic: newHookTraffic(),
     version,
     metrics,
     isReady: newReadiness(context),

@@ -10,8 +10,6 @@ export type JobDeps = {
   unknownWorkspaces: UnknownWorkspacesPolicy
   /** The body of a webhook, in the wire format of the API. `story`: the run that it is about. */
   webhookBody(delivery: WebhookDelivery, story: RunDetails | undefined): Promise<string>
-  /** The HMAC-SHA256 of a text, as base64. */
-  hmac(key: Uint8Array, text: string): string
 }
 
 export type RunningJob = {

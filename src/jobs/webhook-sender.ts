@@ -30,8 +30,8 @@ const PRUNED_AT_ONCE = 1_000
 const STOP_GRACE_MS = 2_000
 
 /** Delivers webhooks: events to the addresses that asked for them, and the end of runs to their callbacks. */
-export function startWebhookSender({ context, webhookBody, hmac }: Omit<JobDeps, 'unknownWorkspaces'>): RunningJob {
-  const { outbound, callbacks, commits, deps } = context
+export function startWebhookSender({ context, webhookBody }: Omit<JobDeps, 'unknownWorkspaces'>): RunningJob {
+  const { outbound, callbacks, commits, hmac, deps } = context
   const { store, clock, report } = deps
   const stopping = new AbortController()
   const cutOff = new AbortController()
@@ -160,6 +160,7 @@ export function startWebhookSender({ context, webhookBody, hmac }: Omit<JobDeps,
   async function prune(): Promise<void> {
     const before = clock.now() - KEPT_MS
     while (!stopping.signal.aborted && (await store.webhooks.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE) {}
+    while (!stopping.signal.aborted && (await store.hooks.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE) {}
   }
 
   return {

@@ -15,10 +15,7 @@ const TICKS_BEFORE_FIRST_SWEEP = 2
  * Maintains workspaces outside of turns: wakes conversations when an awaited process ends, ends the processes of
  * cancelled runs, and removes workspaces whose conversation is deleted. After a crash the next process continues.
  */
-export function startWorkspaceJanitor({
-  context,
-  unknownWorkspaces,
-}: Omit<JobDeps, 'webhookBody' | 'hmac'>): RunningJob {
+export function startWorkspaceJanitor({ context, unknownWorkspaces }: Omit<JobDeps, 'webhookBody'>): RunningJob {
   const { deps, workspaces, commits } = context
   const wakeUps = newWakeUps({ context, workspaces })
   const flight = newSingleFlight(deps.report)

@@ -1,5 +1,6 @@
 import type { AuditRecord } from '../core/invariants/audit-chain.ts'
 import type { BlockHistoryRecord } from '../core/invariants/block-history.ts'
+import type { HookRecord } from '../core/invariants/hooks.ts'
 import type { ImportObjectRecord } from '../core/invariants/imports.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { ScheduleRecord } from '../core/invariants/schedules.ts'
@@ -18,5 +19,6 @@ export type SnapshotReader = {
   schedules(): AsyncIterable<ScheduleRecord>
   callbacks(): AsyncIterable<CallbackRecord>
   webhookDeliveries(): AsyncIterable<DeliveryRecord>
+  hookDeliveries(): AsyncIterable<HookRecord>
   liveWorkers(): Promise<Set<string>>
 }

@@ -12,6 +12,7 @@ import type { ChangeStore } from './change-store.ts'
 import type { CooldownStore, CredentialStore, ModelNoteStore } from './credential-store.ts'
 import type { ErasureStore } from './erasure-store.ts'
 import type { GatewayStore } from './gateway-store.ts'
+import type { HookStore } from './hook-store.ts'
 import type { IdStore } from './id-store.ts'
 import type { ImportStore } from './import-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
@@ -59,6 +60,7 @@ export type Store = {
   webhookSecrets: WebhookSecretStore
   audit: AuditLog
   webhooks: WebhookStore
+  hooks: HookStore
   changes: ChangeStore
   schedules: ScheduleStore
   openai: OpenaiStore

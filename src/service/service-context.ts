@@ -61,6 +61,8 @@ export type ServiceContext = {
   backups: Backups
   importSources: ImportSources
   callbacks: ExpectedCallbacks
+  /** The HMAC-SHA256, as base64. */
+  hmac(key: Uint8Array, data: string | Uint8Array): string
   defaults: RunDefaults
   organizationId: OrganizationId
   /** The authenticated caller: the server sets it from the key of the request. */

@@ -12,6 +12,7 @@ import type { SnapshotReader } from '../ports/snapshot.ts'
 import { ofRun } from './conversations/messages.ts'
 import type { Database } from './database/database.ts'
 import { type Executor, statement } from './database/statement.ts'
+import { hookRecords } from './hooks/hooks.ts'
 import { importObjectRecords } from './imports/object-records.ts'
 import { blockHistories } from './memory/block-versions.ts'
 import { auditDigest, chainPage, chainsIn } from './people/audit.ts'
@@ -74,6 +75,8 @@ export function snapshotReader(database: Database, clock: Clock): SnapshotReader
 
     webhookDeliveries: () =>
       inPages((after) => readSnapshot((db) => deliveryRecords(db, { after, limit: MESSAGE_PAGE }))),
+
+    hookDeliveries: () => inPages((after) => readSnapshot((db) => hookRecords(db, { after, limit: MESSAGE_PAGE }))),
 
     liveWorkers: () =>
       readSnapshot(async (db) => new Set((await db.all(alive, { now: leaseNow(clock) })).map((row) => row.id))),

@@ -15,6 +15,7 @@ import { modelNoteStore } from './credentials/model-notes.ts'
 import type { Database } from './database/database.ts'
 import { gatewayStore } from './gateway/gateway.ts'
 import { homeId } from './home-id.ts'
+import { hookStore } from './hooks/hooks.ts'
 import { idStore } from './ids.ts'
 import { importStore } from './imports/imports.ts'
 import { blockStore } from './memory/blocks.ts'
@@ -83,6 +84,7 @@ export function assembleStore(deps: StoreDeps): OpenedStore {
     webhookSecrets: webhookSecretStore(database),
     audit: auditLog(plain),
     webhooks: webhookStore(database),
+    hooks: hookStore(database),
     changes: changeStore(database),
     schedules: scheduleStore(database),
     openai: openaiStore(database),

@@ -1,3 +1,4 @@
+import { hmacSha256 } from '../../src/config/sha256.ts'
 import { DEFAULT_LIMITS } from '../../src/core/limits.ts'
 import { COMMAND_LINE } from '../../src/core/people.ts'
 import type { EngineDeps } from '../../src/engine/engine-deps.ts'
@@ -82,6 +83,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
     throw new Error('this test has no source of imports')
   },
   callbacks: newExpectedCallbacks(),
+  hmac: hmacSha256,
   organizationId: COMMAND_LINE.organizationId,
   caller: COMMAND_LINE,
   limits: DEFAULT_LIMITS,

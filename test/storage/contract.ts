@@ -9,6 +9,7 @@ import { CREDENTIALS } from './contract-credentials.ts'
 import { ERASURE } from './contract-erasure.ts'
 import { GATEWAY } from './contract-gateway.ts'
 import { IMPORTS } from './contract-imports.ts'
+import { HOOKS } from './contract-hooks.ts'
 import { INTAKE } from './contract-intake.ts'
 import { MCP_SERVERS } from './contract-mcp-servers.ts'
 import { MEMORY } from './contract-memory.ts'
@@ -49,6 +50,7 @@ const CONTRACT: ContractTests = {
   ...MCP_SERVERS,
   ...CONVERSATIONS,
   ...WEBHOOKS,
+  ...HOOKS,
   ...SEARCH,
   ...SCHEDULES,
   ...GATEWAY,

@@ -14,6 +14,7 @@ import {
 } from './approvals.ts'
 import { type AuditRecord, auditChain } from './audit-chain.ts'
 import { type BlockHistoryRecord, changesAreKept } from './block-history.ts'
+import { type HookRecord, hookDeliveriesBecameRuns } from './hooks.ts'
 import { type ImportObjectRecord, importedIsThere } from './imports.ts'
 import {
   acceptedIsKept,
@@ -147,6 +148,9 @@ export const checkCallback = (record: CallbackRecord): Violation[] => apply([cal
 
 export const checkDelivery = (record: DeliveryRecord): Violation[] =>
   apply([deliveriesAreTrue], record, `webhook delivery ${record.delivery.eventId}`)
+
+export const checkHookDelivery = (record: HookRecord): Violation[] =>
+  apply([hookDeliveriesBecameRuns], record, `delivery ${record.delivery.deliveryId ?? ''} to ${record.delivery.hookId}`)
 
 export const checkAcrossRuns = (record: StoreRecord): Violation[] => apply(STORE_INVARIANTS, record, 'all runs')
 

@@ -10,6 +10,7 @@ import { commandOperations } from './commands.ts'
 import { consoleOperations } from './console.ts'
 import { gatewayOperations } from './gateway.ts'
 import { healthOperations } from './health.ts'
+import { hookOperations } from './hooks.ts'
 import { importOperations } from './imports.ts'
 import { keyOperations } from './keys.ts'
 import { limitOperations } from './limits.ts'
@@ -44,6 +45,7 @@ export const HOLDFAST: Surface = {
     ...auditOperations,
     ...webhookSecretOperations,
     ...webhookOperations,
+    ...hookOperations,
     ...sessionOperations,
     ...cacheOperations,
     ...modelNoteOperations,

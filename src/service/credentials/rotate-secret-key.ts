@@ -9,7 +9,7 @@ import type { Store } from '../../ports/store.ts'
 type RotationContext = {
   secretKeys: SecretKeys
   deps: {
-    store: Pick<Store, 'credentials' | 'mcpServers' | 'agents' | 'webhookSecrets' | 'webhooks'>
+    store: Pick<Store, 'credentials' | 'mcpServers' | 'agents' | 'webhookSecrets' | 'webhooks' | 'hooks'>
     clock: Pick<Clock, 'sleep'>
   }
 }
@@ -30,7 +30,8 @@ export async function rotateSecretKey({ secretKeys: keys, deps }: RotationContex
     (await resealAll(keys, store.mcpServers)) +
     (await resealAll(keys, store.agents)) +
     (await resealAll(keys, store.webhookSecrets)) +
-    (await resealAll(keys, store.webhooks))
+    (await resealAll(keys, store.webhooks)) +
+    (await resealAll(keys, store.hooks))
   let resealed = await resealEach()
   for (let late = 1; late > 0; resealed += late) {
     await clock.sleep(GRACE_MS)

@@ -146,8 +146,8 @@ async function firingsOf(
   return { firings, refused: [] }
 }
 
-/** The reasons in the history of a schedule. */
-function refusalOf(opened: OpenedRun): string {
+/** Why a run was not opened, for the history of a schedule and the log of a hook. */
+export function refusalOf(opened: OpenedRun): string {
   switch (opened.type) {
     case 'no-conversation':
       return 'The conversation was deleted.'
@@ -161,7 +161,7 @@ function refusalOf(opened: OpenedRun): string {
     case 'key-conflict':
     case 'otid-conflict':
     case 'moved-on':
-      throw new Error(`a scheduled run was ${opened.type}`)
+      throw new Error(`a run without a request was ${opened.type}`)
   }
 }
 

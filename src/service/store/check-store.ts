@@ -6,6 +6,7 @@ import {
   checkCallback,
   checkConversation,
   checkDelivery,
+  checkHookDelivery,
   checkImportObject,
   checkRun,
   checkSchedule,
@@ -69,6 +70,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
   for await (const record of context.snapshot.schedules()) report.violations.push(...checkSchedule(record))
   for await (const record of context.snapshot.callbacks()) report.violations.push(...checkCallback(record))
   for await (const record of context.snapshot.webhookDeliveries()) report.violations.push(...checkDelivery(record))
+  for await (const record of context.snapshot.hookDeliveries()) report.violations.push(...checkHookDelivery(record))
   report.notices.push(...(await disabledWebhooks(context)))
   report.violations.push(...(await checkLinks(links.unresolved(), context)))
   report.violations.push(...(await checkAllGateway(context, workers)))

@@ -20,8 +20,8 @@ export async function findUnreadableSecrets({ deps: { store }, secretKeys }: Ser
   for (const id of await allOrganizations(store))
     for (const { id: credential, provider, label } of await store.credentials.list(id))
       names.set(credential, `${provider} (${label})`)
-  const { credentials, mcpServers, agents, webhookSecrets, webhooks } = store
-  for (const rows of [credentials, mcpServers, agents, webhookSecrets, webhooks] satisfies SealedRows[])
+  const { credentials, mcpServers, agents, webhookSecrets, webhooks, hooks } = store
+  for (const rows of [credentials, mcpServers, agents, webhookSecrets, webhooks, hooks] satisfies SealedRows[])
     for await (const { id, sealed } of inPages(rows))
       if (secretKeys.box.open(sealed.secret, id) === undefined) unreadable.push(names.get(id) ?? id)
   return unreadable

@@ -50,6 +50,9 @@ const REMOVALS: Statement<AgentParameter, unknown>[] = [
       .where('schedule_id', 'in', sql<ScheduleId>`(select id from schedules where agent_id = ${p('agent')})`),
   ),
   statement<AgentParameter>()((db, p) => db.deleteFrom('schedules').where('agent_id', '=', p('agent'))),
+  // Waits for a delivery that opens a run; the run goes with the others.
+  statement<AgentParameter>()((db, p) => db.deleteFrom('hooks').where('agent_id', '=', p('agent'))),
+  statement<AgentParameter>()((db, p) => db.deleteFrom('hook_deliveries').where('agent_id', '=', p('agent'))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('events').where('run_number', 'in', RUNS(p('agent')))),
   statement<AgentParameter>()((db, p) => db.deleteFrom('steps').where('run_number', 'in', RUNS(p('agent')))),
   statement<AgentParameter>()((db, p) =>

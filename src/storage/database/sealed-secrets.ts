@@ -12,13 +12,14 @@ type SealedSecrets<Id extends string> = {
   reseal(id: Id, from: { secret: string }, to: { secret: string }): Promise<boolean>
 }
 
-type Table = 'agents' | 'mcp_servers' | 'webhook_secrets' | 'webhooks'
+type Table = 'agents' | 'mcp_servers' | 'webhook_secrets' | 'webhooks' | 'hooks'
 
 const STATEMENTS = {
   agents: statementsFor('agents'),
   mcp_servers: statementsFor('mcp_servers'),
   webhook_secrets: statementsFor('webhook_secrets'),
   webhooks: statementsFor('webhooks'),
+  hooks: statementsFor('hooks'),
 }
 
 export function sealedSecrets<Id extends string>(table: Table, { read, write }: Database): SealedSecrets<Id> {

@@ -19,6 +19,7 @@ import { gatewayPeople } from './018-gateway-people.ts'
 import { webhooks } from './019-webhooks.ts'
 import { scheduleChanges } from './020-schedule-changes.ts'
 import { openai } from './021-openai.ts'
+import { hooks } from './022-hooks.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -53,6 +54,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     webhooks,
     scheduleChanges,
     openai,
+    hooks,
   ],
   chunks: [firstOfChunks],
 }

@@ -147,6 +147,8 @@ export const OWNED_TABLES = [
   // First: they fire runs.
   'schedules',
   'schedule_instants',
+  'hook_deliveries',
+  'hooks',
   'events',
   'steps',
   'messages',

@@ -18,6 +18,7 @@ import type { BlockRow, BlockVersionRow } from './block-row.ts'
 import type { ConversationRow } from './conversation-row.ts'
 import type { CooldownRow, CredentialRow } from './credential-row.ts'
 import type { GatewayTables } from './gateway-rows.ts'
+import type { HookDeliveryRow, HookRow } from './hook-row.ts'
 import type { ImportObjectRow, ImportRow } from './import-row.ts'
 import type { McpServerRow } from './mcp-server-row.ts'
 import type { ModelNoteRow } from './model-note-row.ts'
@@ -70,6 +71,8 @@ export type Tables = FurtherTables & {
   changes: ChangesTable
   schedules: Numbered & ScheduleRow
   schedule_instants: { schedule_id: ScheduleId; organization_id: OrganizationId } & SettledInstantRow
+  hooks: Numbered & HookRow
+  hook_deliveries: Numbered & HookDeliveryRow
   webhooks: Numbered & WebhookRow
   webhook_deliveries: Numbered & DeliveryRow
   openai_requests: OpenaiRequestsTable
