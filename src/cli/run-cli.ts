@@ -16,6 +16,7 @@ import { addAgents } from './tree/agents.ts'
 import { addBackups } from './tree/backup.ts'
 import { addConversations } from './tree/conversations.ts'
 import { addGateway } from './tree/gateway.ts'
+import { addHooks } from './tree/hooks.ts'
 import { addImports } from './tree/imports.ts'
 import { addMemory } from './tree/memory.ts'
 import { addAuth, addModels, addProviders } from './tree/providers.ts'
@@ -137,6 +138,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
   addMcp(program, deps)
   addSchedules(program, { cli })
   addWebhooks(program, { cli })
+  addHooks(program, { cli })
   addRuns(program, cli)
   addApprovals(program, cli)
   addWorkspaces(program, deps)

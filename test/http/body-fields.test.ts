@@ -74,6 +74,8 @@ const EFFECTIVE: Record<string, string> = {
   'http/recorded/story/mcp-files-workspaces.ts':
     'override_existing_tools override_name override_model_handle env_vars_json port minutes',
   'http/webhooks.test.ts': 'events',
+  'http/hooks.test.ts': 'scheme secret template per_minute',
+  'http/recorded/story/hooks.ts': 'signature_header',
   'http/schedules.test.ts': 'at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
   'http/shares.test.ts': 'limits models',
   'http/body-fields.test.ts':

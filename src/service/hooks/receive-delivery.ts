@@ -76,7 +76,7 @@ export async function receiveDelivery(
   }
 }
 
-/** The hook acts for whoever created it, with the right to use agents and nothing more. */
+/** The hook acts for the key that created it, with the right to use agents and nothing more. */
 const contextOf = ({ organizationId, createdBy }: Hook, context: ServiceContext): ServiceContext => ({
   ...context,
   organizationId,

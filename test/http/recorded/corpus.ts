@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { RecordedRequest } from './request.ts'
 import { AGENT_STORY } from './story/agents.ts'
 import { DELETIONS } from './story/deletions.ts'
+import { HOOK_STORY } from './story/hooks.ts'
 import { AGENT_FILES, MCP_SERVERS, WORKSPACE_LEAVES, WORKSPACES } from './story/mcp-files-workspaces.ts'
 import { MESSAGE_STORY } from './story/messages.ts'
 import { PEOPLE, PEOPLE_LEAVE } from './story/people.ts'
@@ -21,6 +22,7 @@ export const STORY: readonly RecordedRequest[] = [
   ...WORKSPACES,
   ...SCHEDULE_STORY,
   ...WEBHOOK_STORY,
+  ...HOOK_STORY,
   ...SERVER_STORY,
 ]
 
