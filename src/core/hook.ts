@@ -68,7 +68,7 @@ export const DEFAULT_PER_MINUTE = 60
 export const DEFAULT_SIGNATURE_HEADER = 'x-signature'
 
 /** What a template can name. */
-export type TemplateValues = { body: Json; event: string; headers: Record<string, string> }
+type TemplateValues = { body: Json; event: string; headers: Record<string, string> }
 
 const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
 const NAME = /^(body|event|headers)((?:\.[\w-]+)*)(\??)$/

@@ -119,6 +119,9 @@ async function servedApi(context: TestContext) {
     memory_id: `passage-${crypto.randomUUID()}`,
     response_id: `resp_${answer.usage.run_ids![0]!.slice('run-'.length)}`,
     model: agent.id,
+    webhook_id: `webhook-${crypto.randomUUID()}`,
+    hook_id: `hook-${crypto.randomUUID()}`,
+    number: '1',
   }
   const document = (await json('GET', '/openapi.json')).body as OpenApi
   const ask = async (method: string, path: string, body: unknown): Promise<Answer> => {

@@ -38,6 +38,8 @@ export async function survivesKills(context: TestContext, environment: Record<st
     await server.kill()
     await server.start()
     runs.set(id, await delivered)
+    // A run that dies three times at one step is given up: each kill has its own.
+    while (!(await areOver(server, agent.id))) await sleep(20)
   }
   const killed = new Promise<void>((resolve) => {
     killAtCall = resolve
@@ -54,7 +56,7 @@ export async function survivesKills(context: TestContext, environment: Record<st
   const told = () => [...new Set(listener.calls.map(({ headers }) => String(headers['webhook-id'])))].sort()
   while (told().length < expected.length || !(await areDelivered(server))) await sleep(50)
   assert.deepEqual(told(), expected)
-  const listed: WireValue = await (await server.fetch(`/v1/runs?agent_id=${agent.id}&limit=100`)).json()
+  const listed = await runsOf(server, agent.id)
   assert.deepEqual(listed.map((run: WireValue) => run.id).sort(), [...ids].sort(), 'no delivery became two runs')
   for (const run of listed) assert.deepEqual([run.status, run.stop_reason], ['completed', 'end_turn'])
   for (const { headers, body } of listener.calls) assert.equal(headers['webhook-id'], `${body.data.run_id}_ended`)
@@ -90,6 +92,14 @@ async function deliver(server: Server, { path, secret }: WireValue, id: string):
     }
     await sleep(20)
   }
+}
+
+async function runsOf(server: Server, agentId: string): Promise<WireValue[]> {
+  return (await (await server.fetch(`/v1/runs?agent_id=${agentId}&limit=100`)).json()) as WireValue[]
+}
+
+async function areOver(server: Server, agentId: string): Promise<boolean> {
+  return (await runsOf(server, agentId)).every(({ status }) => status !== 'created' && status !== 'running')
 }
 
 async function areDelivered(server: Server): Promise<boolean> {
