@@ -523,6 +523,7 @@ test('the time for a call is set per server, shown, and kept: a call that takes 
   const path = `/v1/mcp-servers/${created.id}`
   const change = async (config: object) => (await raw('PATCH', path, { config })).body.timeout_seconds
   assert.equal(await change({ timeout_seconds: 600 }), 600)
+  assert.equal((await raw('GET', path)).body.connection.state, 'reached', 'it is reached in the same way')
   assert.equal(await change({ auth_token: 'kept-while-it-changes' }), 600)
   assert.equal(await change({ timeout_seconds: null }), 120)
   for (const timeout_seconds of [0, 3_601, 1.5, '5'])

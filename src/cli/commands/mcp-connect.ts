@@ -34,14 +34,14 @@ export const connect = (which: string, flags: ConnectFlags, cli: CliContext): Pr
     if (session.server) {
       const begun = await session.api.request<Begun>('POST', path, client)
       if (flags.json) return printJson(cli.out, begun)
-      printAddress(begun, server, cli)
+      printAddress(begun, server, { cli, hint: 'Ctrl-C stops the wait; the address stays valid.' })
       await untilDecided(server, session.context, new Date(begun.expires_at).getTime())
       return printServer(`Connected ${safeText(server.name)}`, server.id, { context: session.context, flags, cli })
     }
     const listener = await listenForAnswer()
     try {
       const begun = await session.api.request<Begun>('POST', path, { ...client, redirect_url: listener.url })
-      printAddress(begun, server, cli)
+      printAddress(begun, server, { cli, hint: 'The browser returns to this command.' })
       const until = new Date(begun.expires_at).getTime()
       await finishWith(await listener.answer(until - Date.now()), server, { session, flags, cli })
     } finally {
@@ -49,13 +49,17 @@ export const connect = (which: string, flags: ConnectFlags, cli: CliContext): Pr
     }
   })
 
-function printAddress({ authorization_url }: Begun, { name }: ShownMcpServer, { out, notes }: CliContext): void {
+function printAddress(
+  { authorization_url }: Begun,
+  { name }: ShownMcpServer,
+  { cli: { out, notes }, hint }: { cli: CliContext; hint: string },
+): void {
   notes.line(`Open this address and allow Holdfast to use ${safeText(name)}:`)
   out.line(safeText(authorization_url))
   notes.line(
     `If the browser then cannot reach Holdfast, give it the address it ended at: ${commandLine(`mcp connect ${name} --paste-stdin`)}`,
   )
-  notes.line('Waiting for the decision. Ctrl-C stops the wait; the address stays valid while a server runs.')
+  notes.line(`Waiting for the decision. ${hint}`)
 }
 
 /** The server finishes it; this process only looks. */

@@ -271,10 +271,14 @@ function answerTo(refreshed: McpRefreshResult) {
 function failedPeer(failed: Exclude<McpRefreshResult, { type: 'refreshed' }>): Problem {
   const { detail } = failed
   if (failed.type === 'needs-authorization')
-    return new Problem('peer-failed', `${detail} Begin it with POST /v1/mcp-servers/{id}/connect.`, {
-      type: 'mcp_needs_authorization',
-      what: 'A person must authorize the MCP server.',
-    })
+    return new Problem(
+      'peer-failed',
+      `${detail} Begin with \`holdfast mcp connect\` or POST /v1/mcp-servers/{id}/connect.`,
+      {
+        type: 'mcp_needs_authorization',
+        what: 'A person must authorize the MCP server.',
+      },
+    )
   if (failed.kind === 'timeout') return new Problem('peer-timeout', detail)
   return new Problem('peer-failed', detail, { type: 'mcp_connection_error', what: 'The MCP server cannot be used.' })
 }

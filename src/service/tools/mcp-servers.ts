@@ -98,7 +98,8 @@ export async function updateMcpServer(
     const secrets =
       change.secrets || !isSamePlace(before.transport, transport) ? changedSecrets(kept, change.secrets) : undefined
     const sealed = secrets ? (isEmpty(secrets) ? undefined : mcp.seal(secrets, id)) : before.sealed
-    const contact = change.transport || change.secrets ? NOT_ASKED : before.contact
+    const isOtherServer = !isSameConnection(before.transport, transport) || Object.keys(change.secrets ?? {}).length > 0
+    const contact = isOtherServer ? NOT_ASKED : before.contact
     const name = change.name === undefined ? before.name : requireName(change.name)
     return {
       ...rest,
@@ -238,6 +239,12 @@ function isSamePlace(one: McpTransport, other: McpTransport): boolean {
   if (one.type === 'stdio') return other.type === 'stdio' && one.command === other.command
   return other.type !== 'stdio' && new URL(one.url).origin === new URL(other.url).origin
 }
+
+/** Whether it is reached in the same way: the time that a call may take does not matter for that. */
+const isSameConnection = (
+  { timeoutSeconds: _, ...one }: McpTransport,
+  { timeoutSeconds: __, ...other }: McpTransport,
+) => canonicalJson(one) === canonicalJson(other)
 
 function changedSecrets(kept: McpSecrets | undefined, change: McpServerChange['secrets'] = {}): McpSecrets {
   // Secrets that cannot be decrypted cannot be kept in part: a request with all of them repairs the server.

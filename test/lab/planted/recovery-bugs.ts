@@ -242,6 +242,13 @@ export const RECOVERY_BUGS: PlantedBug[] = [
     breaks: 'nothing is hidden: a summary has its own position in the chain',
   },
   {
+    name: 'a process that finds a renewal claimed sends the refresh token too',
+    file: 'providers/credentials/refresh-once.ts',
+    find: "      case 'held': {\n        const outcome = await waitForHolder(row, deps)\n",
+    replace: "      case 'held': {\n        const outcome = await redeemRefreshToken(row, claimId, deps)\n",
+    breaks: 'nothing happens twice: a refresh token, of a provider or of an MCP server, is used once',
+  },
+  {
     name: 'a login is renewed by several processes at once',
     file: 'storage/credentials/credential-statements.ts',
     find: '(refreshing_by is null or refreshing_until <=',
