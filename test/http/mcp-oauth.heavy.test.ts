@@ -149,6 +149,8 @@ test('tokens stay with their origin, end with their server, and the address is s
   assert.deepEqual([seen.authorization.state, seen.authorization.authorization_url], ['waiting', null])
   await fetch(await issuer.visit(address))
 
+  const credentials = () => app.context.deps.store.credentials.list(app.context.organizationId)
+  const [old] = await credentials()
   const other = await startMcpServer([{ name: 'look', run: () => text('stolen') }])
   t.after(() => other.close())
   await ask('PATCH', `/v1/mcp-servers/${id}`, { config: { server_url: other.url } })
@@ -156,11 +158,18 @@ test('tokens stay with their origin, end with their server, and the address is s
   assert.equal((await turn()).output, 'stolen')
   assert.ok(other.requests.every(({ headers }) => headers.authorization === undefined))
   assert.equal((await show(id)).authorization.state, 'none')
+
+  // As after a crash before the tokens were deleted: while the new origin is authorized, the old token stays unused.
+  await app.context.deps.store.credentials.add(old!)
+  issuer.protect(other)
+  await begin(id)
+  await ask('PATCH', `/v1/mcp-servers/${id}/refresh`)
+  assert.ok(other.requests.every(({ headers }) => headers.authorization === undefined))
+  assert.equal((await show(id)).authorization.state, 'waiting')
   await ask('PATCH', `/v1/mcp-servers/${id}`, { config: { server_url: remote.url } })
   assert.match((await turn()).output, /needs authorization/)
 
   await connect(id)
-  const credentials = () => app.context.deps.store.credentials.list(app.context.organizationId)
   assert.equal((await credentials()).length, 1)
   const ended = await ask('DELETE', `/v1/mcp-servers/${id}/connect`)
   assert.deepEqual([ended.status, ended.body.authorization.state], [200, 'needed'])
