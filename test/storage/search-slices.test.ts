@@ -63,4 +63,16 @@ test('a search for a word in 20,000 messages reads a bounded number of rows, a f
   assert.deepEqual(await find('the', { to: AT + 3 }), [3, 2, 1])
   assert.equal(most, 250)
   assert.ok(pauses > MESSAGES / 250 - 2)
+
+  // The same through the store: immediates of others run while it searches.
+  let ticks = 0
+  let isOver = false
+  const tick = () => {
+    ticks++
+    if (!isOver) setImmediate(tick)
+  }
+  setImmediate(tick)
+  await store.messageSearch.search(ORGANIZATION, undefined, { text: 'the', limit: 10 })
+  isOver = true
+  assert.ok(ticks >= 4, `${ticks} times`)
 })
