@@ -26,6 +26,8 @@ export type OrganizationPolicy = {
   limits: Partial<OrganizationLimits>
   /** Models its agents may use: handles, or `provider/*`. Absent: all. */
   models?: string[]
+  /** Providers whose keys of the server its agents may use. Absent: all. Keys of its own it may always use. */
+  providerKeys?: string[]
 }
 
 /** The organization that a home begins with belongs to the operator: it has no limit unless one is set for it. */
@@ -43,3 +45,7 @@ export function limitsFor(
 export const allowsModel = ({ models }: OrganizationPolicy, handle: string): boolean =>
   models === undefined ||
   models.some((one) => one === handle || (one.endsWith('/*') && handle.startsWith(one.slice(0, -1))))
+
+/** Whether a policy lets an organization use the server's keys of this provider. */
+export const allowsServerKeys = ({ providerKeys }: OrganizationPolicy, provider: string): boolean =>
+  providerKeys === undefined || providerKeys.includes(provider)

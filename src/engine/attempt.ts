@@ -64,6 +64,7 @@ export async function resolveTarget(
         ...defined({ preferred: credentialId || undefined }),
         at: deps.clock.now(),
         signal: deps.signal,
+        ...defined({ payer: await deps.account?.payerFor(target.provider) }),
       })
     : { type: 'none' }
   switch (choice.type) {
@@ -73,6 +74,19 @@ export async function resolveTarget(
       const detail = `every credential of ${target.provider} is cooling down until ${end} (${choice.reason}: ${choice.detail})`
       return { kind: 'cooling-down', detail, retryAfterMs }
     }
+    case 'not-allowed':
+      if (!provider.endpoint?.needsKey)
+        return {
+          handle,
+          target,
+          provider,
+          choice: { type: 'none' },
+          ...(await readFacts({ target, provider }, { adjustments: state.adjustments }, deps)),
+        }
+      return {
+        kind: 'model-not-allowed',
+        detail: `the organization has no key of its own for ${target.provider} and may not use the server's (\`holdfast limits\`); no request was sent`,
+      }
     case 'spent':
       return { kind: 'auth-rejected', detail: choice.detail }
     case 'granted':

@@ -2,9 +2,10 @@ import type { Draft } from '../core/answer.ts'
 import { defined } from '../core/defined.ts'
 import type { Usage } from '../core/event.ts'
 import type { Failure } from '../core/failure.ts'
-import { allowsModel } from '../core/organization-limits.ts'
+import { allowsModel, allowsServerKeys } from '../core/organization-limits.ts'
 import type { Run } from '../core/run.ts'
 import { estimateAll, fixedTokens } from '../core/token-estimate.ts'
+import type { KeyPayer } from '../ports/credentials.ts'
 import type { ModelRequest } from '../ports/model.ts'
 import type { Shares, SpendReservation } from '../ports/shares.ts'
 import type { StoreRetry } from './retry-store.ts'
@@ -13,6 +14,8 @@ import type { StoreRetry } from './retry-store.ts'
 export type TurnAccount = {
   /** Why this model may not be asked; undefined if it may. */
   refusal(handle: string): Promise<Failure | undefined>
+  /** Whose keys of a provider pay. */
+  payerFor(provider: string): Promise<KeyPayer>
   /** Reserves the highest price of a request, or says why it may not be sent. */
   reserve(handle: string, request: ModelRequest, maxOutput: number | undefined): Promise<Reserved | Failure>
 }
@@ -33,6 +36,10 @@ export function newTurnAccount(
       if (allowsModel(policy, handle)) return undefined
       const detail = `${handle} is not among the models that the organization may use (\`holdfast limits\`); no request was sent`
       return { kind: 'model-not-allowed', detail }
+    },
+    async payerFor(provider) {
+      const policy = await retry(() => shares.policyOf(organizationId))
+      return { organizationId, mayUseServerKeys: allowsServerKeys(policy, provider) }
     },
     async reserve(handle, request, maxOutput) {
       const asked = {

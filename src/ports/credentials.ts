@@ -1,5 +1,6 @@
 import type { CredentialId } from '../core/credential.ts'
 import type { FailureKind } from '../core/failure.ts'
+import type { OrganizationId } from '../core/id.ts'
 
 /** A credential granted for one attempt. The secret may be used in the request only. */
 export type Grant = {
@@ -27,6 +28,8 @@ export type CredentialChoice =
     }
   /** No credential is configured for this provider; local servers need none. */
   | { type: 'none' }
+  /** The organization has no key of its own, and may not use those of the server. */
+  | { type: 'not-allowed' }
   /** All credentials are in cooldown; `until` and `reason` are those of the cooldown that ends first. */
   | { type: 'cooling'; until: number; reason: FailureKind; detail: string }
   /** All credentials are dead until renewed, or were set aside in this step. */
@@ -57,12 +60,17 @@ export type RefreshOptions = {
   entitlement?: true
 }
 
+/** An organization with keys of its own for a provider uses these alone, otherwise the server's, if it may. */
+export type KeyPayer = { organizationId: OrganizationId; mayUseServerKeys: boolean }
+
 export type ChooseOptions = {
   /** Credentials already tried in this step. */
   setAside: readonly CredentialId[]
   /** The credential this turn has used, preferred while it is usable: providers cache prompts by account. */
   preferred?: CredentialId
   at: number
+  /** Who asks. Absent: the server. */
+  payer?: KeyPayer
   /** Aborts the wait for an expired token that is refreshed before it is granted. */
   signal?: AbortSignal
 }

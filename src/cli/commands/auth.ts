@@ -1,5 +1,6 @@
 import type { CredentialId } from '../../core/credential.ts'
 import { defined } from '../../core/defined.ts'
+import type { OrganizationId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { DeviceOutcome } from '../../ports/credential-admin.ts'
 import type { RefreshResult } from '../../ports/credentials.ts'
@@ -19,6 +20,7 @@ import type { ServiceContext } from '../../service/service-context.ts'
 import { type CliContext, printJson, withApp } from '../cli-context.ts'
 import { confirmRemoval } from '../confirm-removal.ts'
 import { INTERRUPTED } from '../exit-codes.ts'
+import { namedOrganization } from '../named-organization.ts'
 import { type JsonFlag, printResult } from '../print-result.ts'
 import { commandLine } from '../program-name.ts'
 import { secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
@@ -28,6 +30,7 @@ import { stoppable } from '../stoppable.ts'
 import { safeText } from '../terminal.ts'
 
 type AuthAddFlags = JsonFlag & {
+  organization?: string
   label?: string
   keyStdin?: boolean
   tokenStdin?: boolean
@@ -38,8 +41,11 @@ type AuthAddFlags = JsonFlag & {
 }
 
 export const add = (provider: string, options: AuthAddFlags, cli: CliContext): Promise<number> =>
-  withApp(cli, 'guest', async ({ context }) => {
+  withApp(cli, 'guest', async ({ context: server }) => {
+    const context = await contextOf(options.organization, server)
     requireProviderName(provider, context)
+    if (options.organization !== undefined && (options.device || options.tokenStdin))
+      throw new Problem('invalid', 'A login belongs to the server. Give an organization an API key of its own instead.')
     if ([options.keyStdin, options.tokenStdin, options.device].filter(Boolean).length > 1)
       throw new Problem('invalid', 'Use only one of --key-stdin, --token-stdin and --device.')
     if (options.device) return addByDevice(provider, options, { context, cli, flags: options })
@@ -55,10 +61,17 @@ export const add = (provider: string, options: AuthAddFlags, cli: CliContext): P
     return 0
   })
 
-export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
-  withApp(cli, 'guest', async ({ context }) => {
+export const listAll = (
+  { json, organization }: { json?: boolean; organization?: string },
+  cli: CliContext,
+): Promise<void> =>
+  withApp(cli, 'guest', async ({ context: server }) => {
     const { out } = cli
-    const members = poolMembers(await listCredentials(context), await listCooldowns(context))
+    const context = await contextOf(organization, server)
+    const all = await listCredentials(context)
+    // Keys of the environment are those of the server.
+    const listed = organization === undefined ? all : { stored: all.stored, environment: [] }
+    const members = poolMembers(listed, await listCooldowns(server))
     if (json) return printJson(out, members.map(credentialJson))
     if (members.length === 0) out.line(`No credentials yet. \`${commandLine('auth add PROVIDER')}\` adds one.`)
     const now = context.deps.clock.now()
@@ -86,8 +99,13 @@ export const refresh = (which: string, flags: JsonFlag, cli: CliContext): Promis
     }),
   )
 
-export const remove = (idOrLabel: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
-  withApp(cli, 'guest', async ({ context }) => {
+export const remove = (
+  idOrLabel: string,
+  flags: JsonFlag & { yes?: boolean; organization?: string },
+  cli: CliContext,
+): Promise<number> =>
+  withApp(cli, 'guest', async ({ context: server }) => {
+    const context = await contextOf(flags.organization, server)
     const { provider, label, id } = await requireCredential(idOrLabel, context)
     const what = `${safeText(label)} of ${provider} (${id})`
     const consequence = 'Its secret cannot be recovered.'
@@ -109,6 +127,12 @@ export const rotate = (flags: JsonFlag, cli: CliContext): Promise<void> =>
       value: { home: settings.home, resealed },
     })
   })
+
+/** Of the organization whose keys are meant; by default the server's. */
+async function contextOf(named: string | undefined, server: ServiceContext): Promise<ServiceContext> {
+  const { organizationId = server.organizationId } = await namedOrganization(named, server)
+  return { ...server, organizationId: organizationId as OrganizationId }
+}
 
 type AuthDeps = { context: ServiceContext; cli: CliContext; flags: JsonFlag }
 

@@ -12,6 +12,8 @@ type Limits = {
   organization_id: string
   limits: Limit[]
   models: string[] | null
+  provider_keys: string[] | null
+  own_keys: string[]
   unpriced: { model: string; tokens: number }[]
 }
 
@@ -24,7 +26,7 @@ export const showLimits = (flags: LimitsFlags, cli: CliContext): Promise<void> =
     print(await api.request<Limits>('GET', `/v1/limits${query}`), flags, cli)
   })
 
-type ChangeFlags = LimitsFlags & { models?: string }
+type ChangeFlags = LimitsFlags & { models?: string; providerKeys?: string }
 
 /** `NAME=NUMBER` sets a limit, `NAME=default` returns it to the default of the server. */
 export const changeLimits = (assignments: readonly string[], flags: ChangeFlags, cli: CliContext): Promise<void> =>
@@ -34,6 +36,7 @@ export const changeLimits = (assignments: readonly string[], flags: ChangeFlags,
       limits: Object.fromEntries(assignments.map(parseAssignment)),
       ...defined({
         models: flags.models === undefined ? undefined : namesIn(flags.models),
+        provider_keys: flags.providerKeys === undefined ? undefined : namesIn(flags.providerKeys),
       }),
     }
     print(await api.request<Limits>('PATCH', `/v1/organizations/${organizationId}/limits`, body), flags, cli)
@@ -50,10 +53,12 @@ function parseAssignment(text: string): [string, number | null] {
 const namesIn = (text: string): string[] | null =>
   text === 'all'
     ? null
-    : text
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== '')
+    : text === 'none'
+      ? []
+      : text
+          .split(',')
+          .map((name) => name.trim())
+          .filter((name) => name !== '')
 
 function print(shown: Limits, { json }: LimitsFlags, { out }: CliContext): void {
   if (json) {
@@ -75,6 +80,8 @@ function print(shown: Limits, { json }: LimitsFlags, { out }: CliContext): void 
     [
       ['organization', shown.organization_id],
       ['models', shown.models ? shown.models.join(', ') || 'none' : 'all'],
+      ['keys of the server', shown.provider_keys ? shown.provider_keys.join(', ') || 'none' : 'all'],
+      ['keys of its own', shown.own_keys.join(', ') || 'none'],
       [
         'without a known price',
         shown.unpriced.map(({ model, tokens }) => `${model}: ${tokens} tokens today`).join('\n'),

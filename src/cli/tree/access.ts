@@ -53,6 +53,7 @@ function addLimits(program: HoldfastCommand, { cli }: Pick<CommandDeps, 'cli'>):
     .example('limits set queued_turns_per_organization=100 --organization acme --models openai/*')
     .argument('[limits...]', 'NAME=NUMBER, 0 for no limit, or NAME=default.')
     .option('--models <list>', 'Models that its agents may use: provider/model or provider/*, or all.')
+    .option('--provider-keys <list>', 'Providers whose keys of the server its agents may use: names, all or none.')
     .option(...ORGANIZATION_OPTION)
     .action(async (assignments, flags) => (await load()).changeLimits(assignments, flags, cli))
 }

@@ -59,12 +59,14 @@ export function addAuth(program: HoldfastCommand, { cli, ends }: CommandDeps): v
     .command('list', { isDefault: true })
     .description('List stored credentials.')
     .example('auth')
+    .option('--organization <name>', 'List the keys that this organization has of its own.')
     .action(async (flags) => (await load()).listAll(flags, cli))
   auth
     .command('add')
     .description('Store a key, encrypted. Type it (hidden) or pipe it in; it is never an argument.')
     .example('auth add openai', 'auth add openai --label work --key-stdin < key.txt')
     .argument('<provider>', 'Provider name.')
+    .option('--organization <name>', 'A key of this organization: its agents use it instead of those of the server.')
     .option('--label <name>', 'Label of the credential. Several credentials of a provider form a pool.')
     .option('--key-stdin', 'Read the key from stdin.')
     .option('--device', 'Sign in with a code in a browser, where the provider supports it.')
@@ -84,6 +86,7 @@ export function addAuth(program: HoldfastCommand, { cli, ends }: CommandDeps): v
     .description('Remove a credential.')
     .example('auth remove work --yes')
     .argument('<credential>', 'Credential id or label.')
+    .option('--organization <name>', 'Remove a key that this organization has of its own.')
     .option('--yes', 'Do not ask for confirmation.')
     .action(async (which, flags) => ends(await (await load()).remove(which, flags, cli)))
   auth

@@ -25,6 +25,13 @@ const limitsSchema = z.lazy(() =>
       key_id: z.string().nullable().describe('The key of this request; null for the key of the home.'),
       limits: z.array(limitSchema),
       models: z.array(z.string()).nullable().describe('Models that its agents may use; null: all.'),
+      provider_keys: z
+        .array(z.string())
+        .nullable()
+        .describe(
+          'Providers whose keys of the server its agents may use; null: all. With a key of its own, it uses that.',
+        ),
+      own_keys: z.array(z.string()).describe('Providers for which it has keys of its own.'),
       unpriced: z
         .array(z.object({ model: z.string(), tokens: z.number() }))
         .describe('Models without a known price that it used today: they are counted in tokens.'),
@@ -38,12 +45,14 @@ async function wireLimits(
 ): Promise<z.output<typeof limitsSchema>> {
   const { trafficOf } = request.server.serverContext
   const report = await showLimits({ trafficOf, ...defined({ organizationId }) }, context)
-  const { keyId = null, models = null, unpriced } = report
+  const { keyId = null, models = null, providerKeys = null, ownKeys, unpriced } = report
   return {
     organization_id: report.organizationId,
     key_id: keyId,
     limits: report.limits.map(({ limit = null, used = null, ...named }) => ({ ...named, limit, used })),
     models,
+    provider_keys: providerKeys,
+    own_keys: ownKeys,
     unpriced,
   }
 }
@@ -76,13 +85,14 @@ const change = operation({
       .nullish()
       .describe('Limits by the name of their setting.'),
     models: names('Models that its agents may use: `provider/model`, or `provider/*`. Null: all.'),
+    provider_keys: names('Providers whose keys of the server its agents may use. Null: all; an empty list: none.'),
   }),
   example: { limits: { queued_turns_per_organization: 100 }, models: ['openai/*'] },
   answer: limitsSchema,
   async handle({ params, body, request }, context) {
-    const { limits, ...rest } = body
+    const { limits, provider_keys: providerKeys, models } = body
     const organizationId = await changeLimits(
-      { organizationId: params.organization_id, limits: limits ?? {}, ...rest },
+      { organizationId: params.organization_id, limits: limits ?? {}, models, providerKeys },
       context,
     )
     return wireLimits({ organizationId, request }, context)

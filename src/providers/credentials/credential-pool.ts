@@ -77,9 +77,18 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
   const nextRenewalAt = new Map<CredentialId, number>()
   let sweepAt = 0
 
-  async function loadCandidates(provider: string, at: number): Promise<Candidate[]> {
+  async function loadCandidates(
+    provider: string,
+    { at, payer }: Pick<ChooseOptions, 'at' | 'payer'>,
+  ): Promise<Candidate[] | 'not-allowed'> {
     const pool = await credentials.pool(organizationId, provider)
     sweep(pool.cooldowns, at)
+    if (payer && payer.organizationId !== organizationId) {
+      const own = await credentials.pool(payer.organizationId, provider)
+      const contents = { stored: own.credentials, environment: [], cooldowns: pool.cooldowns }
+      if (own.credentials.length > 0) return toCandidates(contents, { box, flows, uncommittedUses: uses.uncommitted })
+    }
+    if (payer && !payer.mayUseServerKeys) return 'not-allowed'
     const keys = readEnvironmentKeys(environment.filter((source) => source.provider === provider))
     const contents = { stored: pool.credentials, environment: keys, cooldowns: pool.cooldowns }
     return toCandidates(contents, { box, flows, uncommittedUses: uses.uncommitted })
@@ -87,7 +96,8 @@ export function newCredentialPool(options: CredentialPoolOptions): CredentialPoo
 
   /** `renewed` was renewed a moment ago and is not renewed again. */
   async function choose(provider: string, request: ChooseOptions, renewed?: CredentialId): Promise<CredentialChoice> {
-    const candidates = await loadCandidates(provider, request.at)
+    const candidates = await loadCandidates(provider, request)
+    if (candidates === 'not-allowed') return { type: 'not-allowed' }
     const usable = candidates.filter((candidate) => isUsable(candidate, request))
     const chosen = usable.find(({ id }) => id === request.preferred) ?? pick(provider, usable)
     if (!chosen) return toRefusal(candidates, request)

@@ -11,6 +11,7 @@ import { isOperator, type KeyId } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import { parseTarget } from '../../core/target.ts'
 import { keyOf } from '../messages/turn-quota.ts'
+import { isProviderName } from '../providers/providers.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { newAuditEntry } from './audit.ts'
 import { organizationFor } from './organization-for.ts'
@@ -35,6 +36,10 @@ type LimitsReport = {
   limits: LimitState[]
   /** Models it may use. Absent: all. */
   models?: string[]
+  /** Providers whose keys of the server it may use. Absent: all. */
+  providerKeys?: string[]
+  /** Providers for which it has keys of its own. */
+  ownKeys: string[]
   /** Models without a known price that were used today, in tokens. */
   unpriced: { model: string; tokens: number }[]
 }
@@ -96,8 +101,16 @@ export async function showLimits(
     unpriced: spent.flatMap(({ account, tokens }) =>
       account.startsWith('model:') ? [{ model: account.slice('model:'.length), tokens }] : [],
     ),
-    ...defined({ keyId, models: policy.models }),
+    ownKeys: await providersWithOwnKeys(organizationId, context),
+    ...defined({ keyId, models: policy.models, providerKeys: policy.providerKeys }),
   }
+}
+
+/** The keys of the organization that the home began with are those of the server. */
+async function providersWithOwnKeys(id: OrganizationId, { deps }: ServiceContext): Promise<string[]> {
+  if (id === DEFAULT_ORGANIZATION) return []
+  const own = await deps.store.credentials.list(id)
+  return [...new Set(own.map(({ provider }) => provider))]
 }
 
 type TrafficOf = (of: { organizationId: OrganizationId; keyId?: KeyId }) => OpenTraffic
@@ -148,6 +161,7 @@ type PolicyChange = {
   organizationId: string
   limits: Record<string, number | null | undefined>
   models?: string[] | null | undefined
+  providerKeys?: string[] | null | undefined
 }
 
 /** Sets limits of one organization. Other processes follow within a second. */
@@ -166,6 +180,9 @@ export async function changeLimits(
         'invalid',
         `"${model.slice(0, 80)}" is not a model. Write provider/model, or provider/* for all.`,
       )
+  for (const provider of change.providerKeys ?? [])
+    if (!isProviderName(provider, context))
+      throw new Problem('invalid', `"${provider.slice(0, 80)}" is not a provider; \`holdfast providers\` lists them.`)
   const limits: Partial<OrganizationLimits> = { ...before.limits }
   for (const name of ORGANIZATION_LIMITS) {
     const value = change.limits[settingOf(name)]
@@ -176,6 +193,7 @@ export async function changeLimits(
     limits,
     ...defined({
       models: change.models === undefined ? before.models : (change.models ?? undefined),
+      providerKeys: change.providerKeys === undefined ? before.providerKeys : (change.providerKeys ?? undefined),
     }),
   }
   await people.savePolicy(id, policy, newAuditEntry({ verb: 'limits.change', object: id, organizationId: id }, context))

@@ -144,9 +144,12 @@ export function requireProvider(name: string, context: DirectoryContext): Provid
 
 /** A name that credentials can be stored for; includes vendors that only have a login, or no address yet. */
 export function requireProviderName(name: string, context: DirectoryContext): string {
-  if (credentialNames(context).includes(name)) return name
+  if (isProviderName(name, context)) return name
   throw unknownProvider(name, context)
 }
+
+export const isProviderName = (name: string, context: DirectoryContext): boolean =>
+  credentialNames(context).includes(name)
 
 function credentialNames({ directory }: DirectoryContext): string[] {
   const named = [...directory.list(), ...directory.unaddressed()].map(({ name }) => name)
