@@ -255,6 +255,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     caller: COMMAND_LINE,
     limits: configuration.limits,
     corsOrigins: configuration.corsOrigins,
+    hosts: configuration.hosts,
     turnOwners: newTurnOwners(),
     ...defined({ engine }),
   }

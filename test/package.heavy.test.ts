@@ -51,6 +51,23 @@ test('the package has one declaration file for each entry point, its licenses, a
   assert.ok(!existsSync(join(installed, 'src')))
 })
 
+test('the bill of materials names everything that is bundled, with the hash that the lock file requires', () => {
+  const bill = JSON.parse(readFileSync(join(installed, 'dist/sbom.cdx.json'), 'utf8')) as {
+    components: { name: string; version: string; hashes: { alg: string; content: string }[] }[]
+  }
+  const licensed = readFileSync(join(installed, 'dist/third-party-licenses.txt'), 'utf8')
+  const { packages } = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
+    packages: Record<string, { integrity?: string }>
+  }
+  assert.ok(bill.components.length > 20)
+  for (const { name, version, hashes } of bill.components) {
+    assert.ok(licensed.includes(`${name} ${version} (`), name)
+    const locked = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
+    const known = locked.map(([, { integrity = '' }]) => Buffer.from(integrity.slice(7), 'base64').toString('hex'))
+    assert.ok(known.includes(hashes[0]!.content), name)
+  }
+})
+
 test('every relative link of the packed documentation leads to a packed file', () => {
   const pages = globSync('{*,docs/*}.md', { cwd: installed })
   assert.ok(pages.includes('README.md') && pages.includes('docs/configuration.md'))

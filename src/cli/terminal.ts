@@ -95,6 +95,9 @@ export const safeText = (text: string): string =>
     return `<U+${point.toString(16).toUpperCase().padStart(4, '0')}>`
   })
 
+/** A name in one line, whoever chose it: a line break in it is shown. */
+export const safeName = (text: string): string => safeText(text).replaceAll('\n', '␊')
+
 export const shortened = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, Math.max(1, limit - 1))}…`
 

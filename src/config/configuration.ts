@@ -24,6 +24,7 @@ export type Configuration = {
   providers: Record<string, ProviderSettings>
   /** Origins of web pages that may call the server. */
   corsOrigins: readonly string[]
+  hosts: readonly string[]
   limits: Limits
   workspaces: WorkspaceSettings
   web: SectionValues<typeof WEB>
@@ -114,6 +115,7 @@ function configurationOf(
     general: withDefaults(GENERAL, general),
     providers: providers ?? {},
     corsOrigins: withDefaults(SERVER, server ?? {}).cors_origins.map((origin) => new URL(origin).origin),
+    hosts: withDefaults(SERVER, server ?? {}).hosts,
     limits: limitsOf(withDefaults(LIMITS, limits ?? {})),
     workspaces: workspacesOf(home, withDefaults(WORKSPACES, workspaces ?? {})),
     web: withDefaults(WEB, web ?? {}),

@@ -93,6 +93,12 @@ export const domain: SettingKind<string> = {
   fromText: (text) => text.toLowerCase(),
 }
 
+/** As in a Host header, without a port. */
+export const hostName: SettingKind<string> = {
+  ...textLike(/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])$/, 'a host name or address such as agents.example.com'),
+  fromText: (text) => text.toLowerCase(),
+}
+
 export const hostAndPort = textLike(/^[a-z0-9.-]+:[1-9][0-9]{0,4}$/, 'a host with its port, such as wiki.internal:443')
 
 /** The value is never in an error message: it contains a password. */

@@ -14,6 +14,7 @@ import {
   anyText,
   domain,
   headerText,
+  hostName,
   httpUrl,
   listOf,
   mapOf,
@@ -210,6 +211,13 @@ export const SERVER = {
     description: 'Origins of web pages that may call the server from a browser, with a key (CORS)',
     default: [],
     defaultText: 'none: only pages of the server itself',
+  }),
+  hosts: setting(listOf(hostName), {
+    variable: 'HOLDFAST_HOSTS',
+    description:
+      'Names by which clients and proxies call the server, besides localhost; others are refused (DNS rebinding)',
+    default: [],
+    defaultText: 'on loopback none, on other addresses any name',
   }),
 }
 

@@ -5,8 +5,8 @@ import type { Configuration } from './configuration.ts'
 const SECRET = /key|token|secret|password|authorization|header/i
 
 /** The settings in force, for people. Secrets are left out, and addresses lose their credentials. */
-export function shownSettings({ settings, corsOrigins, providers, ...sections }: Configuration): ShownSetting[] {
-  const all = { process: settings, ...sections, server: { corsOrigins }, providers }
+export function shownSettings({ settings, corsOrigins, hosts, providers, ...sections }: Configuration): ShownSetting[] {
+  const all = { process: settings, ...sections, server: { corsOrigins, hosts }, providers }
   return flatten(all, '').toSorted((a, b) => a.name.localeCompare(b.name))
 }
 

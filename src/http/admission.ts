@@ -39,7 +39,7 @@ type AdmissionOptions = {
 
 type AdmissionDecision =
   | { type: 'enter'; caller?: Caller; key?: ActiveKey }
-  | { type: 'refuse'; status: 401 | 403; detail: string; who: Partial<Caller> }
+  | { type: 'refuse'; status: 400 | 401 | 403; detail: string; who: Partial<Caller> }
   | { type: 'too-many'; waitMs: number; detail: string; whose: string }
 
 const MAX_ADDRESSES = 10_000
@@ -115,7 +115,10 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
   /** Returns a promise only if the key has to be looked up, which is rare. */
   function decide(request: FastifyRequest): AdmissionDecision | Promise<AdmissionDecision> {
     const { host, origin, authorization } = request.headers
-    if (!isAllowedOrigin({ host, origin }, { isLocal, corsOrigins: context.corsOrigins }))
+    if (hasTwoHosts(request))
+      return { type: 'refuse', status: 400, detail: 'The request has two Host headers.', who: {} }
+    const { corsOrigins, hosts } = context
+    if (!isAllowedOrigin({ host, origin }, { isLocal, corsOrigins, hosts }))
       return { type: 'refuse', status: 403, detail: originRefusal({ host, origin }), who: {} }
     if (operationOf(request)?.scope === 'open') return { type: 'enter' }
     const token = bearerToken(authorization) ?? tokenOfCookie(request)
@@ -237,9 +240,19 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
 
 function originRefusal({ host = '', origin }: Pick<FastifyRequest['headers'], 'host' | 'origin'>): string {
   if (origin === undefined)
-    return `Host "${host.slice(0, 80)}" is not allowed. This server is local: use 127.0.0.1 or localhost.`
+    return `Host "${host.slice(0, 80)}" is not allowed. Use 127.0.0.1 or localhost, or add the name to server.hosts.`
   const refused = `Origin "${origin.slice(0, 80)}" is not allowed for Host "${host.slice(0, 80)}".`
   return `${refused} Call this server from its own pages or without an Origin header, or add the origin to server.cors_origins.`
+}
+
+/** A proxy and this server could take different ones. Names of headers and values alternate. */
+function hasTwoHosts({ raw: { rawHeaders } }: FastifyRequest): boolean {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1
 }
 
 const perMinute = (count: number) => ({ perSecond: count / 60, burst: count })

@@ -55,6 +55,8 @@ const KEEP_ALIVE_MS = 75_000
 /** How often the server checks for requests that take too long to arrive. */
 const ARRIVAL_CHECK_MS = 1_000
 const MIN_PUBLIC_KEY_LENGTH = 32
+/** Other users of the machine can reach a loopback address. */
+const MIN_LOCAL_KEY_LENGTH = 8
 const CLOSE_GRACE_MS = 2_000
 
 /** Starts the HTTP server, which serves the operations of all surfaces. */
@@ -170,6 +172,11 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
 function requireKey({ apiKey, host }: ServerOptions): void {
   if (apiKey.trim() === '')
     throw new Problem('invalid', 'The API key is empty. Set HOLDFAST_API_KEY, or unset it to have a key created.')
+  if (isLoopback(host) && apiKey.length < MIN_LOCAL_KEY_LENGTH)
+    throw new Problem(
+      'invalid',
+      `The API key must have at least ${MIN_LOCAL_KEY_LENGTH} characters. Set a longer HOLDFAST_API_KEY, or unset it to have one created.`,
+    )
   if (isLoopback(host) || apiKey.length >= MIN_PUBLIC_KEY_LENGTH) return
   throw new Problem(
     'invalid',

@@ -70,5 +70,7 @@ export type ServiceContext = {
   limits: Limits
   /** Origins of web pages that may call the server; absent: none. */
   corsOrigins?: readonly string[]
+  /** Names by which the server may be called, besides those of loopback; absent: see `server.hosts`. */
+  hosts?: readonly string[]
   turnOwners: TurnOwners
 }

@@ -10,7 +10,7 @@ import { DEFAULT_ORGANIZATION, type OrganizationId } from '../../src/core/id.ts'
 import type { KeyId } from '../../src/core/people.ts'
 import { openSqliteStore } from '../../src/storage/sqlite.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { requestOf, serveKeyed } from './fixture-keyed-server.ts'
+import { requestOf, type SendHttp, serveKeyed } from './fixture-keyed-server.ts'
 
 const SAYS = [{ text: 'Hello there.' }]
 
@@ -193,6 +193,7 @@ test('resources of one organization look missing to another', async (context) =>
     import_id: `import-${randomUUID()}`,
     account: 'bot',
     sender_id: '1',
+    version: '1',
     organization_id: DEFAULT_ORGANIZATION,
     response_id: `resp_${run.id.slice('run-'.length)}`,
     item_id: `msg_${message!.id.slice('message-'.length)}`,
@@ -397,4 +398,19 @@ test('the audit log names who answered an approval, also if the stream was aband
     ((await as()('GET', '/v1/audit')).body as Line[]).filter(({ verb }) => verb === 'approval.answer')
   while ((await answers()).length < 2) await clock.sleep(10, new AbortController().signal)
   for (const { actor, outcome } of await answers()) assert.deepEqual([actor, outcome], [worker.id, 'done'])
+})
+
+test('an organization does not lose its last admin key by its own hand; the operator may take it', async (context) => {
+  const { as, makeKey, makeOrganization } = await serveKeyed(context)
+  const organization_id = await makeOrganization('acme')
+  const first = await makeKey({ scope: 'admin', organization_id })
+  const revoke = (send: SendHttp, id: string, query = '') => send('DELETE', `/v1/keys/${id}${query}`)
+  const refused = await revoke(as(first.key), first.id)
+  assert.equal(refused.status, 409)
+  assert.match((refused.body as { detail: string }).detail, /is the last admin key of this organization/)
+  assert.equal((await as(first.key)('GET', '/v1/keys')).status, 200)
+  const second = await makeKey({ scope: 'admin', organization_id })
+  assert.equal((await revoke(as(second.key), first.id)).status, 200)
+  assert.equal((await revoke(as(second.key), second.id)).status, 409, 'a revoked key does not count')
+  assert.equal((await revoke(as(), second.id, `?organization_id=${organization_id}`)).status, 200)
 })

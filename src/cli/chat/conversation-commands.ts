@@ -8,7 +8,7 @@ import { renderMessage } from '../render/message.ts'
 import { ageText, count } from '../render/run.ts'
 import { printRuns } from '../render/run-table.ts'
 import { shortId } from '../render/short-id.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 import { cutToWidth } from '../text-width.ts'
 import { markRunsShown, resumeUnfinished } from './chat-loop.ts'
 import type { ChatSession, CommandOutcome } from './chat-session.ts'
@@ -82,7 +82,7 @@ async function printConversations(chat: ChatSession): Promise<undefined> {
     const facts = `${shortId(conversation.id)}  ${ageText(now - spokenAt(conversation)).padStart(7)} ago`
     const number = `${index + 1}`.padStart(3)
     const room = Math.max(10, width - number.length - facts.length - 7)
-    screen.line(`${mark}${paint.bold(number)}  ${paint.dim(facts)}  ${cutToWidth(safeText(title), room)}`)
+    screen.line(`${mark}${paint.bold(number)}  ${paint.dim(facts)}  ${cutToWidth(safeName(title), room)}`)
   }
   screen.line(paint.dim(`  ${count(listed.length, 'conversation')}. /switch N continues one of them.`))
   return undefined

@@ -9,7 +9,7 @@ import { targetsInUse } from '../../service/providers/models.ts'
 import { keyAdvice, listProviders } from '../../service/providers/providers.ts'
 import { findToolsByName } from '../../service/tools/tools.ts'
 import { commandLine, runnable } from '../program-name.ts'
-import { indented, safeText } from '../terminal.ts'
+import { indented, safeName, safeText } from '../terminal.ts'
 import { cutToWidth } from '../text-width.ts'
 import { type ChatSession, modelOf } from './chat-session.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -42,7 +42,7 @@ export const SETTING_COMMANDS: Record<string, SlashCommand> = {
 async function changeModel(words: string, chat: ChatSession): Promise<undefined> {
   const { agent, conversation, screen, verbs } = chat
   const { bold, dim } = screen.look.paint
-  const agentName = safeText(agent.name)
+  const agentName = safeName(agent.name)
   if (words === '') {
     const own = conversation.details?.model
       ? `this conversation; ${agentName} has ${agent.model}`
@@ -75,7 +75,7 @@ async function warnAboutProvider(chat: ChatSession): Promise<void> {
   const { yellow } = chat.screen.look.paint
   const what = /^no/.test(provider.state) ? 'has no key' : `is ${provider.state}`
   chat.screen.line(
-    `  ${yellow('!')} ${safeText(provider.name)} ${what} here. ${runnable(keyAdvice(provider, chat.context))}`,
+    `  ${yellow('!')} ${safeName(provider.name)} ${what} here. ${runnable(keyAdvice(provider, chat.context))}`,
   )
 }
 
@@ -104,7 +104,7 @@ async function changeEffort(words: string, chat: ChatSession): Promise<undefined
   screen.line(
     effort
       ? `  The next turns of this chat ask for reasoning: ${wordOf(effort)}. The line after a turn says if the model has no such setting.`
-      : `  The next turns of this chat reason as ${safeText(agent.name)} says.`,
+      : `  The next turns of this chat reason as ${safeName(agent.name)} says.`,
   )
   return undefined
 }
@@ -118,10 +118,10 @@ async function printTools({ agent, context, screen }: ChatSession): Promise<unde
     const tool = tools.find((one) => one.name === name)
     const asks = agent.settings?.approvals?.[name] ?? tool?.needsApproval
     const about = tool ? firstSentence(tool.description) : 'not there any more'
-    const text = `  ${safeText(name)}${asks ? ' (asks for approval)' : ''}: ${safeText(about)}`
+    const text = `  ${safeName(name)}${asks ? ' (asks for approval)' : ''}: ${safeText(about)}`
     const cut = cutToWidth(text, screen.look.width)
     screen.line(
-      cut.replace(safeText(name), bold(safeText(name))).replace('(asks for approval)', yellow('(asks for approval)')),
+      cut.replace(safeName(name), bold(safeName(name))).replace('(asks for approval)', yellow('(asks for approval)')),
     )
   }
   if (agent.tools.length === 0)
@@ -138,7 +138,7 @@ async function printMemory(label: string, chat: ChatSession): Promise<undefined>
   const { bold, dim } = screen.look.paint
   const blocks = await readBlocks(chat)
   const shown = label === '' ? blocks : blocks.filter((block) => block.label === label)
-  if (blocks.length === 0) screen.line(`  ${safeText(agent.name)} has no memory blocks.`)
+  if (blocks.length === 0) screen.line(`  ${safeName(agent.name)} has no memory blocks.`)
   else if (shown.length === 0)
     throw new Problem(
       'not-found',
@@ -147,7 +147,7 @@ async function printMemory(label: string, chat: ChatSession): Promise<undefined>
   for (const block of shown) {
     const { value, limit, readOnly, description } = block
     screen.line(
-      `  ${bold(safeText(block.label))} ${dim(`${value.length} of ${limit} characters${readOnly ? ', read-only' : ''}`)}`,
+      `  ${bold(safeName(block.label))} ${dim(`${value.length} of ${limit} characters${readOnly ? ', read-only' : ''}`)}`,
     )
     if (description) screen.line(dim(`    ${safeText(description)}`))
     const lines = safeText(value).split('\n')
@@ -155,7 +155,7 @@ async function printMemory(label: string, chat: ChatSession): Promise<undefined>
     if (value !== '') screen.line(`    ${indented(kept.join('\n'), '    ')}`)
     else screen.line(dim('    (empty)'))
     if (kept.length < lines.length)
-      screen.line(dim(`    … ${lines.length - kept.length} more lines: /memory ${safeText(block.label)}`))
+      screen.line(dim(`    … ${lines.length - kept.length} more lines: /memory ${safeName(block.label)}`))
   }
   return undefined
 }

@@ -9,7 +9,7 @@ import { refuseExisting, writeNewFile } from '../new-file.ts'
 import { requireConversationNamed } from '../pick-conversation.ts'
 import { printError } from '../print-error.ts'
 import { type JsonFlag, printResult } from '../print-result.ts'
-import { safeText } from '../terminal.ts'
+import { safeName } from '../terminal.ts'
 
 type ExportFlags = JsonFlag & { file?: string; force?: boolean; messages: boolean; conversation?: string }
 
@@ -26,7 +26,7 @@ export const exportOne = (idOrName: string, flags: ExportFlags, cli: CliContext)
     if (path === '-') return printJson(cli.out, file)
     writeNewFile(path, `${JSON.stringify(file, null, 2)}\n`, flags)
     printResult(cli, flags, {
-      sentence: `Exported ${safeText(agent.name)} (${agent.id}) to ${path}. Secrets are not in the file.`,
+      sentence: `Exported ${safeName(agent.name)} (${agent.id}) to ${path}. Secrets are not in the file.`,
       value: { agent_id: agent.id, name: agent.name, file: resolve(path) },
     })
   })
@@ -52,7 +52,7 @@ export const importAll = (named: string[], flags: ImportFlags, cli: CliContext):
       try {
         const agents = await importFile(path, flags, session)
         imported.push({ file: path, agents })
-        if (!flags.json) for (const { id, name } of agents) out.line(`Imported ${safeText(name)} (${id}) from ${path}.`)
+        if (!flags.json) for (const { id, name } of agents) out.line(`Imported ${safeName(name)} (${id}) from ${path}.`)
       } catch (fault) {
         if (!(fault instanceof Problem) || paths.length === 1) throw fault
         exit = 1

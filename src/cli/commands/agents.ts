@@ -19,7 +19,7 @@ import { ageText, count } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 
 /** `--no-fallback` is `false`. */
 type ChainFlags = { model?: string[]; fallback?: string[] | false; name?: string }
@@ -64,7 +64,7 @@ export const create = (name: string, flags: CreateFlags, cli: CliContext): Promi
     const { id } = await api.request<{ id: string }>('POST', '/v1/holdfast/agents', request)
     const agent = await requireAgent(id, context)
     printResult(cli, flags, {
-      sentence: `Created ${safeText(agent.name)} (${agent.id}).`,
+      sentence: `Created ${safeName(agent.name)} (${agent.id}).`,
       value: await agentJson(agent, context),
     })
     await warnWithoutKey(agent, context, cli)
@@ -87,7 +87,7 @@ export const update = (idOrName: string, flags: UpdateFlags, cli: CliContext): P
     const agent = await requireAgent(before.id, context)
     const shown = [agent.model, ...agent.fallback].join(' → ')
     printResult(cli, flags, {
-      sentence: `Updated ${safeText(agent.name)} (${agent.id}): ${changeText(body, shown)}.`,
+      sentence: `Updated ${safeName(agent.name)} (${agent.id}): ${changeText(body, shown)}.`,
       value: await agentJson(agent, context),
     })
     if (chain.model !== undefined || chain.fallback !== undefined) await warnWithoutKey(agent, context, cli)
@@ -137,14 +137,14 @@ export const show = (idOrName: string, { json }: JsonFlag, cli: CliContext): Pro
     if (json) return printJson(out, await agentJson(agent, context))
     const { id, name, model, fallback, tools, system, createdAt, settings = {} } = agent
     const asJson = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value))
-    out.line(`${out.look.paint.bold(safeText(name))} (${id})`)
+    out.line(`${out.look.paint.bold(safeName(name))} (${id})`)
     printFields(
       [
         ['models', [model, ...fallback].join(' → ')],
         ['tools', tools.join(', ') || 'none'],
         ['missing tools', settings.missingTools?.join(', ')],
         ['approval', approvalsText(settings.approvals)],
-        ['tags', (await tagsOf(agent, context)).map(safeText).join(', ')],
+        ['tags', (await tagsOf(agent, context)).map(safeName).join(', ')],
         ['description', settings.description && safeText(settings.description)],
         ['settings', asJson(settings.wire?.model_settings)],
         ['compaction', asJson(settings.wire?.compaction_settings)],
@@ -188,7 +188,7 @@ const commandApprovalText = (which: CommandApproval = DEFAULT_COMMAND_APPROVAL):
 export const remove = (idOrName: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
   withHome(cli, 'rows', async ({ context, api }) => {
     const agent = await requireAgent(idOrName, context)
-    const what = `${safeText(agent.name)} (${agent.id})`
+    const what = `${safeName(agent.name)} (${agent.id})`
     const footprint = await agentFootprint(agent, context)
     const { conversations, messages, passages } = footprint
     const consequence = `This also deletes ${count(conversations, 'conversation')} with ${count(messages, 'message')}, all runs, ${count(passages, 'passage')} and the workspaces. Memory blocks that were made with it go too, unless other agents have them; tools stay.`

@@ -13,7 +13,7 @@ import { commandLine } from '../program-name.ts'
 import { argumentLines } from '../render/arguments.ts'
 import { ageText } from '../render/run.ts'
 import { timeJson } from '../run-json.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 
 export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
@@ -36,7 +36,7 @@ export const listAll = ({ json }: { json?: boolean }, cli: CliContext): Promise<
       const lapses = run.expiresAt === undefined ? '' : `, expires in ${ageText(run.expiresAt - now)}`
       const agent = await findAgent(run.agentId, context)
       out.line(
-        `${bold(safeText(agent?.name ?? run.agentId))} asks, in ${bold(run.id)} ${dim(`requested ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`,
+        `${bold(safeName(agent?.name ?? run.agentId))} asks, in ${bold(run.id)} ${dim(`requested ${ageText(now - (run.completedAt ?? run.createdAt))} ago${lapses}`)}`,
       )
       for (const { tool, callId, input, askedBecause } of calls) {
         out.line(`  ${bold(safeText(tool))} ${dim(safeText(callId))}${argumentLines(JSON.stringify(input), out.look)}`)

@@ -27,7 +27,7 @@ import { secretFromKeyboard, secretFromPipe } from '../read-secret.ts'
 import { credentialJson, credentialLine } from '../render/credential.ts'
 import { count } from '../render/run.ts'
 import { stoppable } from '../stoppable.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 
 type AuthAddFlags = JsonFlag & {
   organization?: string
@@ -107,7 +107,7 @@ export const remove = (
   withApp(cli, 'guest', async ({ context: server }) => {
     const context = await contextOf(flags.organization, server)
     const { provider, label, id } = await requireCredential(idOrLabel, context)
-    const what = `${safeText(label)} of ${provider} (${id})`
+    const what = `${safeName(label)} of ${provider} (${id})`
     const consequence = 'Its secret cannot be recovered.'
     if (!(await confirmRemoval({ verb: 'Remove', what, consequence }, flags, cli))) return 1
     await removeCredential(id, context)
@@ -154,7 +154,7 @@ function printAdded(added: { label: string; hint: string }, provider: string, { 
     printJson(out, { provider, label: added.label, hint: added.hint || null })
     return
   }
-  const what = [safeText(added.label), added.hint].filter(Boolean).join(' ')
+  const what = [safeName(added.label), added.hint].filter(Boolean).join(' ')
   out.line(`Stored ${what} for ${provider}, encrypted.`)
   const hasAddress = context.directory.list().some(({ name }) => name === provider)
   if (hasAddress)
@@ -198,7 +198,7 @@ const DEVICE_OUTCOME_TEXT: Record<UnfinishedLogin['type'], (outcome: UnfinishedL
 
 function renewalText({ credential, refreshed }: RenewedCredential): string {
   const { label, provider, kind, expiresAt } = credential
-  const name = `${safeText(label)} of ${provider}`
+  const name = `${safeName(label)} of ${provider}`
   const again =
     kind === 'oauth'
       ? commandLine(`auth add ${provider} --label ${label} --device`)

@@ -18,7 +18,7 @@ import { ageText, count } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { messageJson, timeJson } from '../run-json.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 type ListFlags = JsonFlag & { agent?: string; limit: string; archived?: boolean }
@@ -88,7 +88,7 @@ export const show = (which: string, flags: JsonFlag & { messages: string }, cli:
     )
     printFields(
       [
-        ['agent', `${safeText(agent.name)} (${agent.id})${conversation.isDefault ? ', its default conversation' : ''}`],
+        ['agent', `${safeName(agent.name)} (${agent.id})${conversation.isDefault ? ', its default conversation' : ''}`],
         ['model', conversation.details?.model],
         ['messages', `${listed.messages}, the model sees those from ${conversation.contextStart} on`],
         ['cost', costCell(listed.cost)],
@@ -109,7 +109,7 @@ export const create = (flags: NewFlags, cli: CliContext): Promise<void> =>
     const agent = await requireAgent(flags.agent, context)
     const body = defined({ summary: flags.title, model: flags.model })
     const { id } = await api.request<{ id: `conv-${string}` }>('POST', `/v1/conversations/?agent_id=${agent.id}`, body)
-    await printOne(id, `Created ${id} with ${safeText(agent.name)}.`, { context, flags, cli })
+    await printOne(id, `Created ${id} with ${safeName(agent.name)}.`, { context, flags, cli })
   })
 
 type ChangeFlags = JsonFlag & {
@@ -150,7 +150,7 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
         'invalid',
         `${id} is the default conversation of ${agent.name} and cannot be deleted. \`holdfast conversations reset ${id}\` empties what the model sees; \`holdfast agents delete\` deletes the agent.`,
       )
-    const what = `${id} of ${safeText(agent.name)}`
+    const what = `${id} of ${safeName(agent.name)}`
     const consequence = `This deletes ${count(nextPosition, 'message')}, its runs and its workspace.`
     if (!(await confirmRemoval({ verb: 'Delete', what, consequence }, flags, cli))) return 1
     await api.request('DELETE', `/v1/conversations/${id}`)
@@ -192,7 +192,7 @@ export const reset = (which: string, flags: JsonFlag & { yes?: boolean }, cli: C
         'invalid',
         `Only the default conversation of an agent can be reset. \`holdfast conversations new --agent ${agent.id}\` begins an empty one.`,
       )
-    const what = `the conversation of ${safeText(agent.name)} (${conversation.id})`
+    const what = `the conversation of ${safeName(agent.name)} (${conversation.id})`
     const consequence = 'The model forgets its messages; its memory stays, and the runs keep the past.'
     if (!(await confirmRemoval({ verb: 'Reset', what, consequence }, flags, cli))) return 1
     await api.request('PATCH', `/v1/agents/${agent.id}/reset-messages`, {})

@@ -16,7 +16,7 @@ import { commandLine } from '../program-name.ts'
 import { ageText } from '../render/run.ts'
 import { printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { type Look, safeText, shortened } from '../terminal.ts'
+import { type Look, safeName, safeText, shortened } from '../terminal.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 type ListFlags = JsonFlag & { account?: string; limit: string }
@@ -50,9 +50,9 @@ export const accounts = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
     printTable(
       all,
       [
-        { title: 'ACCOUNT', text: ({ name }) => safeText(name) },
+        { title: 'ACCOUNT', text: ({ name }) => safeName(name) },
         { title: 'PLATFORM', text: ({ platform }) => platform },
-        { title: 'BOT', text: ({ botName }) => (botName ? `@${safeText(botName)}` : '') },
+        { title: 'BOT', text: ({ botName }) => (botName ? `@${safeName(botName)}` : '') },
         { title: 'STATE', text: ({ state }) => state, paint: ({ state }) => STATE_PAINT[state] },
         {
           title: 'ANSWERED',
@@ -161,7 +161,7 @@ export const pairings = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
       all,
       [
         { title: 'ACCOUNT', text: ({ account }) => safeText(account) },
-        { title: 'PERSON', text: ({ senderId, name }) => `${safeText(name)} (${safeText(senderId)})`, shrinksTo: 12 },
+        { title: 'PERSON', text: ({ senderId, name }) => `${safeName(name)} (${safeText(senderId)})`, shrinksTo: 12 },
         { title: 'STATE', text: (one) => pairingState(one, now) },
         { title: 'CODE', text: ({ state, code }) => (state === 'pending' ? (code ?? '') : '') },
       ],
@@ -184,7 +184,7 @@ type WirePairing = { account: string; sender_id: string; name: string }
 export const approve = (code: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
   withHome(cli, 'rows', async ({ api }) => {
     const value = await api.request<WirePairing>('POST', '/v1/gateway/pairings/approve', { code })
-    const sentence = `${safeText(value.name)} (${safeText(value.sender_id)}) may talk to ${safeText(value.account)} now.`
+    const sentence = `${safeName(value.name)} (${safeText(value.sender_id)}) may talk to ${safeText(value.account)} now.`
     printResult(cli, flags, { sentence, value })
   })
 
@@ -192,7 +192,7 @@ export const revoke = (account: string, person: string, { flags, cli }: PersonFl
   withHome(cli, 'rows', async ({ api }) => {
     const path = `/v1/gateway/pairings/${encodeURIComponent(account)}/${encodeURIComponent(person)}`
     const value = await api.request<WirePairing>('DELETE', path)
-    printResult(cli, flags, { sentence: `${safeText(value.name)} (${safeText(person)}) is a stranger again.`, value })
+    printResult(cli, flags, { sentence: `${safeName(value.name)} (${safeText(person)}) is a stranger again.`, value })
   })
 
 export const identities = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
@@ -207,7 +207,7 @@ export const identities = ({ json }: JsonFlag, cli: CliContext): Promise<void> =
       [
         { title: 'PERSON', text: ({ personId }) => personId, shrinksTo: 13 },
         { title: 'ACCOUNT', text: ({ account }) => safeText(account) },
-        { title: 'NAME', text: ({ senderId, name }) => `${safeText(name)} (${safeText(senderId)})`, shrinksTo: 12 },
+        { title: 'NAME', text: ({ senderId, name }) => `${safeName(name)} (${safeText(senderId)})`, shrinksTo: 12 },
       ],
       out,
     )
@@ -219,7 +219,7 @@ export const unlink = (account: string, person: string, { flags, cli }: PersonFl
   withHome(cli, 'rows', async ({ api }) => {
     const path = `/v1/gateway/identities/${encodeURIComponent(account)}/${encodeURIComponent(person)}`
     const value = await api.request<WirePairing>('DELETE', path)
-    const sentence = `${safeText(value.name)} (${safeText(person)}) of ${safeText(account)} is a person of its own again.`
+    const sentence = `${safeName(value.name)} (${safeText(person)}) of ${safeText(account)} is a person of its own again.`
     printResult(cli, flags, { sentence, value })
   })
 

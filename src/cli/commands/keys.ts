@@ -12,7 +12,7 @@ import { ageText } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
 import { printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { safeText } from '../terminal.ts'
+import { safeName } from '../terminal.ts'
 
 type KeyFlags = { organization?: string; json?: boolean }
 
@@ -34,7 +34,7 @@ export const create = (name: string, flags: CreateFlags, cli: CliContext): Promi
     if (flags.json) return printJson(out, { ...keyJson(key, context.deps.clock.now()), key: secret })
     out.line(secret)
     notes.line(
-      `${key.id} (${safeText(key.name)}) can ${SCOPE_TEXT[key.scope]}. Save the key now: it is shown only once.`,
+      `${key.id} (${safeName(key.name)}) can ${SCOPE_TEXT[key.scope]}. Save the key now: it is shown only once.`,
     )
     notes.line(`\`${commandLine(`keys revoke ${key.id}`)}\` revokes it and closes its open connections.`)
   })
@@ -80,7 +80,7 @@ export const revoke = (which: string, flags: KeyFlags, cli: CliContext): Promise
     const { id } = named.length === 1 ? named[0]! : pickOne(keys, which, { prefix: 'key', noun: 'key', lister: 'keys' })
     const key = await revokeKey({ id, ...where }, context)
     printResult(cli, flags, {
-      sentence: `Revoked ${key.id} (${safeText(key.name)}). Its open connections close within a second.`,
+      sentence: `Revoked ${key.id} (${safeName(key.name)}). Its open connections close within a second.`,
       value: keyJson(key, context.deps.clock.now()),
     })
   })

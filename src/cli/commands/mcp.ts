@@ -16,7 +16,7 @@ import { ageText, count } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { type Look, safeText } from '../terminal.ts'
+import { type Look, safeName, safeText } from '../terminal.ts'
 import { wholeNumber } from '../whole-number.ts'
 import { parseArguments, printRan, printTools, type RanTool } from './tools.ts'
 
@@ -52,7 +52,7 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
     const { contact, shownSecrets, transport, authorization } = server
     const now = context.deps.clock.now()
     const since = 'at' in contact ? `, ${ageText(now - contact.at)} ago` : ''
-    out.line(`${out.look.paint.bold(safeText(server.name))} (${server.id})`)
+    out.line(`${out.look.paint.bold(safeName(server.name))} (${server.id})`)
     printFields(
       [
         ['address', safeText(addressOf(server))],
@@ -101,7 +101,7 @@ export const add = (name: string, url: string | undefined, { flags, cli }: { fla
   withHome(cli, 'rows', async ({ context, api }) => {
     const config = await configOf(url, flags)
     const { id } = await api.request<{ id: string }>('POST', '/v1/mcp-servers', { server_name: name, config })
-    await printServer(`Added ${safeText(name)}`, id, { context, flags, cli })
+    await printServer(`Added ${safeName(name)}`, id, { context, flags, cli })
   })
 
 async function configOf(url: string | undefined, flags: AddFlags) {
@@ -155,7 +155,7 @@ export const update = (
     if (Object.keys(body).length === 0)
       throw new Problem('invalid', 'Nothing to change. Use --name, --url, --token-stdin, --header or --timeout.')
     await api.request('PATCH', `/v1/mcp-servers/${server.id}`, body)
-    await printServer(`Updated ${safeText(server.name)}`, server.id, { context, flags, cli })
+    await printServer(`Updated ${safeName(server.name)}`, server.id, { context, flags, cli })
   })
 
 export async function printServer(
@@ -189,7 +189,7 @@ export const refresh = (which: string, flags: JsonFlag & { approve?: boolean }, 
     if (refreshed.waiting_for_approval.length > 0)
       parts.push(`look at them and decide with ${commandLine(`mcp approve ${server.name}`)}`)
     printResult(cli, flags, {
-      sentence: `${safeText(server.name)}: ${parts.join('; ')}.`,
+      sentence: `${safeName(server.name)}: ${parts.join('; ')}.`,
       value: { id: server.id, ...refreshed },
     })
   })
@@ -227,7 +227,7 @@ export const approve = (
     const approved: string[] = []
     for (const tool of changed) {
       if (!flags.json) printChange(tool, cli)
-      const what = `the definition of ${safeText(tool.name)}`
+      const what = `the definition of ${safeName(tool.name)}`
       if (!(await confirmRemoval({ verb: 'Approve', what, consequence: 'Agents can call it again.' }, flags, cli)))
         continue
       const path = `/v1/mcp-servers/${server.id}/tools/${tool.tool_id}/approve`
@@ -244,7 +244,7 @@ export const approve = (
 /** Only what differs, the approved text first. */
 function printChange({ name, approved, offered }: ChangedTool, { out }: CliContext): void {
   const { paint } = out.look
-  out.line(`${paint.bold(safeText(name))} changed at its server:`)
+  out.line(`${paint.bold(safeName(name))} changed at its server:`)
   for (const field of ['description', 'parameters', 'effects'] as const) {
     const [before, after] = [approved, offered].map((one) =>
       typeof one[field] === 'string' ? one[field] : JSON.stringify(one[field], null, 2),
@@ -320,7 +320,7 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
   withHome(cli, 'rows', async ({ context, api }) => {
     const server = await requireServerNamed(which, context)
     const own = await mcpServerTools(server.id, context)
-    const what = `the MCP server ${safeText(server.name)} (${server.id})`
+    const what = `the MCP server ${safeName(server.name)} (${server.id})`
     const consequence = `Its ${count(own.length, 'tool')} and its secrets go with it.`
     if (!(await confirmRemoval({ verb: 'Remove', what, consequence }, flags, cli))) return 1
     await api.request('DELETE', `/v1/mcp-servers/${server.id}`)

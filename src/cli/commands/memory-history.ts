@@ -6,7 +6,7 @@ import { printResult } from '../print-result.ts'
 import { ageText } from '../render/run.ts'
 import { printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 import { wholeNumber } from '../whole-number.ts'
 import { type AgentFlag, requireNamedBlock } from './memory.ts'
 
@@ -52,7 +52,7 @@ export const restore = (which: string, version: string, { flags, cli }: Options)
     const number = wholeNumber('The version', version, VERSIONS)
     const { value } = await api.request<{ value: string }>('POST', `/v1/blocks/${block.id}/versions/${number}/restore`)
     printResult(cli, flags, {
-      sentence: `${safeText(block.label)} (${block.id}) has the value of version ${number} again: ${value.length} characters.`,
+      sentence: `${safeName(block.label)} (${block.id}) has the value of version ${number} again: ${value.length} characters.`,
       value: { id: block.id, label: block.label, version: number, value },
     })
   })

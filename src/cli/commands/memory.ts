@@ -18,7 +18,7 @@ import { type HomeSession, withHome } from '../home-session.ts'
 import { type JsonFlag, printResult } from '../print-result.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 
 export type AgentFlag = JsonFlag & { agent?: string }
 type BlockFields = { description?: string; limit?: string; readOnly?: boolean; writable?: boolean }
@@ -64,10 +64,10 @@ export const show = (which: string, { agent, json }: AgentFlag, cli: CliContext)
     const block = await requireNamedBlock(which, agent, context)
     if (json) return printJson(out, blockJson(block))
     const users = await searchAgents({ blockId: block.id }, { limit: MOST, order: 'asc' }, context)
-    out.line(`${out.look.paint.bold(safeText(block.label))} (${block.id})`)
+    out.line(`${out.look.paint.bold(safeName(block.label))} (${block.id})`)
     printFields(
       [
-        ['agents', users.map(({ name }) => safeText(name)).join(', ') || 'none'],
+        ['agents', users.map(({ name }) => safeName(name)).join(', ') || 'none'],
         ['description', block.description && safeText(block.description)],
         ['size', `${block.value.length} of ${block.limit} characters`],
         ['read-only', block.readOnly ? 'yes, agents cannot change it' : ''],
@@ -100,7 +100,7 @@ type PrintOptions = { session: HomeSession; flags: JsonFlag; cli: CliContext }
 async function createFor(agent: Agent, block: object, options: PrintOptions): Promise<void> {
   const { id } = await options.session.api.request<{ id: Block['id'] }>('POST', '/v1/blocks/', block)
   await options.session.api.request('PATCH', `/v1/agents/${agent.id}/core-memory/blocks/attach/${id}`)
-  await printBlock(`Created for ${safeText(agent.name)}`, id, options)
+  await printBlock(`Created for ${safeName(agent.name)}`, id, options)
 }
 
 export const create = (label: string, value: string, { flags, cli }: { flags: SetFlags; cli: CliContext }) =>
@@ -160,7 +160,7 @@ const changeAttachment = (
     await api.request('PATCH', `/v1/agents/${agent.id}/core-memory/blocks/${verb}/${block.id}`)
     const [done, to] = verb === 'attach' ? ['Attached', 'to'] : ['Detached', 'from']
     printResult(cli, flags, {
-      sentence: `${done} ${safeText(block.label)} (${block.id}) ${to} ${safeText(agent.name)}.`,
+      sentence: `${done} ${safeName(block.label)} (${block.id}) ${to} ${safeName(agent.name)}.`,
       value: { ...blockJson(block), agent_id: agent.id, attached: verb === 'attach' },
     })
   })
@@ -169,8 +169,8 @@ export const remove = (which: string, flags: AgentFlag & { yes?: boolean }, cli:
   withHome(cli, 'rows', async ({ context, api }) => {
     const block = await requireNamedBlock(which, flags.agent, context)
     const users = await searchAgents({ blockId: block.id }, { limit: MOST, order: 'asc' }, context)
-    const what = `${safeText(block.label)} (${block.id})`
-    const names = users.map(({ name }) => safeText(name)).join(', ')
+    const what = `${safeName(block.label)} (${block.id})`
+    const names = users.map(({ name }) => safeName(name)).join(', ')
     const consequence =
       users.length === 0 ? 'No agent uses it.' : `${names} lose${users.length === 1 ? 's' : ''} it from memory.`
     if (!(await confirmRemoval({ verb: 'Delete', what, consequence }, flags, cli))) return 1
@@ -185,7 +185,7 @@ export const remove = (which: string, flags: AgentFlag & { yes?: boolean }, cli:
 const printBlock = async (done: string, id: Block['id'], { session, flags, cli }: PrintOptions): Promise<void> => {
   const block = await requireBlock(id, session.context)
   printResult(cli, flags, {
-    sentence: `${done} ${safeText(block.label)} (${id}): ${block.value.length} of ${block.limit} characters.`,
+    sentence: `${done} ${safeName(block.label)} (${id}): ${block.value.length} of ${block.limit} characters.`,
     value: blockJson(block),
   })
 }

@@ -16,14 +16,14 @@ import { ageText } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { safeText } from '../terminal.ts'
+import { safeName } from '../terminal.ts'
 
 type OrganizationFlags = { organization?: string; json?: boolean }
 
 export const createOrganizationCommand = (name: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const made = await createOrganization({ name }, context)
-    printResult(cli, flags, { sentence: `Created ${safeText(made.name)} (${made.id}).`, value: entityJson(made) })
+    printResult(cli, flags, { sentence: `Created ${safeName(made.name)} (${made.id}).`, value: entityJson(made) })
     cli.notes.line(
       `\`${commandLine(`keys create NAME --organization ${made.id} --scope admin`)}\` creates its first key.`,
     )
@@ -38,7 +38,7 @@ export const deleteOrganizationCommand = (
 ): Promise<number> =>
   withHome(cli, 'rows', async ({ context, api }) => {
     const { organizationId } = await namedOrganization(name, context)
-    const what = `the organization ${safeText(name)} (${organizationId})`
+    const what = `the organization ${safeName(name)} (${organizationId})`
     const consequence = 'This deletes its agents with all they have, its keys, users, tools, blocks and its audit log.'
     if (!(await confirmRemoval({ verb: 'Delete', what, consequence }, flags, cli))) return 1
     const report = await api.request<ErasureReport>('DELETE', `/v1/organizations/${organizationId}`)
@@ -63,7 +63,7 @@ export const listAllOrganizations = ({ json }: OrganizationFlags, cli: CliContex
 export const createUserCommand = (name: string, flags: OrganizationFlags, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
     const user = await createUser({ name, ...(await namedOrganization(flags.organization, context)) }, context)
-    printResult(cli, flags, { sentence: `Created ${safeText(user.name)} (${user.id}).`, value: entityJson(user) })
+    printResult(cli, flags, { sentence: `Created ${safeName(user.name)} (${user.id}).`, value: entityJson(user) })
   })
 
 export const listAllUsers = (flags: OrganizationFlags, cli: CliContext): Promise<void> =>

@@ -15,7 +15,7 @@ import { ageText } from '../render/run.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
 import { timeJson } from '../run-json.ts'
-import { type Look, type Screen, safeText } from '../terminal.ts'
+import { type Look, type Screen, safeName, safeText } from '../terminal.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 const PAGE = 1_000
@@ -102,7 +102,7 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
     }
   })
 
-const titleOf = ({ name, id }: Schedule): string => (name ? safeText(name) : id)
+const titleOf = ({ name, id }: Schedule): string => (name ? safeName(name) : id)
 
 const textOf = ({ inputs }: Schedule): string =>
   inputs.flatMap(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '(an image)'))).join('\n')

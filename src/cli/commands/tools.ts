@@ -17,7 +17,7 @@ import { pickOne } from '../pick-one.ts'
 import { type JsonFlag, printResult } from '../print-result.ts'
 import { shortId } from '../render/short-id.ts'
 import { printFields, printTable } from '../render/table.ts'
-import { type Screen, safeText } from '../terminal.ts'
+import { type Screen, safeName, safeText } from '../terminal.ts'
 
 export const listAll = ({ agent: named, json }: JsonFlag & { agent?: string }, cli: CliContext): Promise<void> =>
   withApp(cli, 'guest', async ({ context }) => {
@@ -63,12 +63,12 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
     const tool = await requireToolNamed(which, context)
     if (json) return printJson(out, toolJson(tool))
     const users = await agentsWith(tool, context)
-    out.line(`${out.look.paint.bold(safeText(tool.name))} (${tool.id})`)
+    out.line(`${out.look.paint.bold(safeName(tool.name))} (${tool.id})`)
     printFields(
       [
         ['type', tool.toolType],
         ['approval', tool.needsApproval ? 'needed, unless an agent says otherwise' : 'not needed'],
-        ['agents', users.map(({ name }) => safeText(name)).join(', ') || 'none'],
+        ['agents', users.map(({ name }) => safeName(name)).join(', ') || 'none'],
         ['arguments', safeText(JSON.stringify(tool.jsonSchema.parameters ?? {}))],
         ['description', safeText(tool.description)],
       ],
@@ -94,7 +94,7 @@ const changeAttachment = (
     await api.request('PATCH', `/v1/agents/${agent.id}/tools/${verb}/${tool.id}`)
     const [done, to] = verb === 'attach' ? ['Attached', 'to'] : ['Detached', 'from']
     printResult(cli, flags, {
-      sentence: `${done} ${safeText(tool.name)} ${to} ${safeText(agent.name)}.`,
+      sentence: `${done} ${safeName(tool.name)} ${to} ${safeName(agent.name)}.`,
       value: { tool: tool.name, tool_id: tool.id, agent_id: agent.id, attached: verb === 'attach' },
     })
   })
@@ -150,7 +150,7 @@ export const approval = (
     const path = `/v1/agents/${agent.id}/tools/approval/${encodeURIComponent(tool.name)}`
     await api.request('PATCH', path, { requires_approval: isRequired })
     printResult(cli, flags, {
-      sentence: `Calls of ${safeText(tool.name)} by ${safeText(agent.name)} ${isRequired ? 'need' : 'do not need'} approval.`,
+      sentence: `Calls of ${safeName(tool.name)} by ${safeName(agent.name)} ${isRequired ? 'need' : 'do not need'} approval.`,
       value: { tool: tool.name, agent_id: agent.id, needs_approval: isRequired },
     })
   })
@@ -167,7 +167,7 @@ export const add = (path: string, flags: AddFlags, cli: CliContext): Promise<voi
     }
     const { id } = await api.request<{ id: string }>('PUT', '/v1/tools/', body)
     const tool = await requireToolNamed(id, context)
-    printResult(cli, flags, { sentence: `Stored ${safeText(tool.name)} (${tool.id}).`, value: toolJson(tool) })
+    printResult(cli, flags, { sentence: `Stored ${safeName(tool.name)} (${tool.id}).`, value: toolJson(tool) })
   })
 
 function readSource(path: string): string {
@@ -182,8 +182,8 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
   withHome(cli, 'rows', async ({ context, api }) => {
     const tool = await requireToolNamed(which, context)
     const users = await agentsWith(tool, context)
-    const what = `the tool ${safeText(tool.name)} (${tool.id})`
-    const names = users.map(({ name }) => safeText(name)).join(', ')
+    const what = `the tool ${safeName(tool.name)} (${tool.id})`
+    const names = users.map(({ name }) => safeName(name)).join(', ')
     const consequence = users.length === 0 ? 'No agent has it.' : `${names} can no longer call it.`
     if (!(await confirmRemoval({ verb: 'Delete', what, consequence }, flags, cli))) return 1
     await api.request('DELETE', `/v1/tools/${tool.id}`)

@@ -11,7 +11,7 @@ import { count } from '../render/run.ts'
 import { endingText, processJson, workspaceJson, workspaceLine, workspaceLines } from '../render/workspace.ts'
 import { timeJson } from '../run-json.ts'
 import { onSignals } from '../signals.ts'
-import { safeText } from '../terminal.ts'
+import { safeName, safeText } from '../terminal.ts'
 import { wholeNumber } from '../whole-number.ts'
 import type { ShownWorkspace } from '../workspace-verbs.ts'
 
@@ -85,7 +85,7 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
   withHome(cli, 'rows', async ({ context, verbs }) => {
     const id = await requireConversationId(which, context)
     const { agent, state } = await verbs.workspaces.show(id)
-    const what = `the workspace of ${safeText(agent.name)} (${id})`
+    const what = `the workspace of ${safeName(agent.name)} (${id})`
     const running = (state.processes ?? []).filter(({ ending }) => ending === undefined).length
     const ended = running > 0 ? ` and ends ${count(running, 'running process', 'running processes')}` : ''
     const consequence = `This deletes its files${ended}.`
@@ -107,27 +107,40 @@ export const open = (which: string, flags: OpenFlags, cli: CliContext): Promise<
     const minutes = wholeNumber('--minutes', flags.minutes, { from: 1, to: 1_440 })
     const port = flags.port === undefined ? undefined : wholeNumber('--port', flags.port, { from: 1, to: 65_535 })
     const conversationId = await requireConversationId(which, context)
-    const page = await verbs.workspaces.openPage({ conversationId, minutes, ...defined({ port }) })
+    // Before the address is printed: a signal from then on closes the page.
+    const stopped = nextSignal()
+    const page = await verbs.workspaces
+      .openPage({ conversationId, minutes, ...defined({ port }) })
+      .catch((fault: unknown) => {
+        stopped.ignore()
+        throw fault
+      })
     if (flags.json) printJson(out, { url: page.url, port: page.port, expires_at: timeJson(page.expiresAt) })
     else out.line(page.url)
     notes.line(
       `Port ${page.port} of the workspace, for ${minutes} minutes. The address works once. Ctrl-C closes the page.`,
     )
-    await signalOrTime(page.expiresAt - context.deps.clock.now())
+    await stopped.within(page.expiresAt - context.deps.clock.now())
     // The server may have ended meanwhile, and its pages with it.
     await verbs.workspaces.closePage({ conversationId, pageId: page.pageId }).catch((fault) => {
       if (!(fault instanceof Problem)) throw fault
     })
   })
 
-function signalOrTime(ms: number): Promise<void> {
+/** Listens from now on. `within` resolves at the signal, or when the time is over. */
+function nextSignal(): { within(ms: number): Promise<void>; ignore(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  const removeListeners = onSignals({ interrupt: resolve, terminate: resolve })
-  return promise.finally(() => {
-    clearTimeout(timer)
-    removeListeners()
-  })
+  const ignore = onSignals({ interrupt: resolve, terminate: resolve })
+  return {
+    ignore,
+    within(ms) {
+      const timer = setTimeout(resolve, ms)
+      return promise.finally(() => {
+        clearTimeout(timer)
+        ignore()
+      })
+    },
+  }
 }
 
 const requireConversationId = async (which: string, context: ServiceContext): Promise<ConversationId> =>

@@ -1,6 +1,6 @@
 import { type Chunk, spokenText, type WireCall, type WireReturn } from '../../core/chunk.ts'
 import type { StopReason } from '../../core/run.ts'
-import { CLEAR_LINE, indented, type Look, safeText, shortened } from '../terminal.ts'
+import { CLEAR_LINE, indented, type Look, safeName, safeText, shortened } from '../terminal.ts'
 import { argumentLines } from './arguments.ts'
 import { runErrorLines } from './run-error.ts'
 
@@ -163,12 +163,12 @@ const piece = (words: string): Piece => ({ to: 'note', text: words })
 
 const withToolNames = (state: RenderState, calls: WireCall[]): RenderState['tools'] => ({
   ...state.tools,
-  ...Object.fromEntries(calls.map((call) => [call.tool_call_id, safeText(call.name)])),
+  ...Object.fromEntries(calls.map((call) => [call.tool_call_id, safeName(call.name)])),
 })
 
 function callText({ name, arguments: json }: WireCall, { paint }: Look): string {
   const shown = json === '{}' ? '' : ` ${paint.dim(shortened(safeText(inBrief(json)), MAX_ARGUMENT_CHARACTERS))}`
-  return `${paint.bold(safeText(name))}${shown}`
+  return `${paint.bold(safeName(name))}${shown}`
 }
 
 /** Shortens arguments of several lines, for example the content of a file, to the first line. */
@@ -189,7 +189,7 @@ function firstLine(text: string): string {
 
 /** Shows every argument in full: the user approves the whole call. */
 function guardedText({ name, arguments: json }: WireCall, look: Look): string {
-  return `${look.paint.bold(safeText(name))} needs your approval${argumentLines(json, look)}`
+  return `${look.paint.bold(safeName(name))} needs your approval${argumentLines(json, look)}`
 }
 
 function resultText(name: string, { status, tool_return }: WireReturn, { paint }: Look): string {

@@ -1,7 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import type { CredentialState, PoolMember } from '../../service/providers/providers.ts'
 import { timeJson } from '../run-json.ts'
-import { type Look, safeText } from '../terminal.ts'
+import { type Look, safeName, safeText } from '../terminal.ts'
 import { ageText } from './run.ts'
 
 /** One credential on one line: its label, state, reason and use. */
@@ -15,7 +15,7 @@ export function credentialLine(member: PoolMember, now: number, { paint }: Look)
   const trouble = refreshFailure ? paint.yellow(`not refreshed: ${safeText(refreshFailure)}`) : ''
   const about = [what, used, expiry].filter(Boolean).join(', ')
   return [
-    `${paint.bold(safeText(label))} ${paint.dim(hint ?? '')}`.trimEnd(),
+    `${paint.bold(safeName(label))} ${paint.dim(hint ?? '')}`.trimEnd(),
     stateText(member.state, now, paint),
     paint.dim(about),
     trouble,

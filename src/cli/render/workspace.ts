@@ -1,6 +1,6 @@
 import type { KernelLimit, LimitName, ListeningPort, ProcessEnding, ProcessState } from '../../ports/workspaces.ts'
 import { timeJson } from '../run-json.ts'
-import { type Look, safeText, shortened } from '../terminal.ts'
+import { type Look, safeName, safeText, shortened } from '../terminal.ts'
 import type { ShownWorkspace } from '../workspace-verbs.ts'
 import { ageText, count } from './run.ts'
 
@@ -13,7 +13,7 @@ export function workspaceLine({ agent, state }: ShownWorkspace, { paint }: Look)
   const mark = status === 'awake' ? paint.green(status.padEnd(6)) : paint.dim(status.padEnd(6))
   const runs = running === 0 ? 'no processes' : `${running} running`
   const use = usage ? `${runs}, ${megabytes(usage.diskBytes)} on disk` : runs
-  return `${conversationId}  ${mark} ${paint.bold(safeText(agent.name))}  ${paint.dim(use)}`
+  return `${conversationId}  ${mark} ${paint.bold(safeName(agent.name))}  ${paint.dim(use)}`
 }
 
 /** Which limits hold at every instant on this machine, and which are looked at. */
@@ -39,7 +39,7 @@ export function workspaceLines({ agent, state }: ShownWorkspace, now: number, lo
     ...(folder === undefined ? [] : [['folder', folder]]),
   ] as [string, string][]
   return [
-    `${look.paint.bold(safeText(agent.name))} (${conversationId})`,
+    `${look.paint.bold(safeName(agent.name))} (${conversationId})`,
     ...rows.map(([what, value]) => `  ${what.padEnd(11)}${value}`),
     ...(processes.length === 0 ? ['  No processes yet.'] : ['']),
     ...processes.map((process) => `  ${processLine(process, now, look)}`),

@@ -6,7 +6,7 @@ import type { CliContext, OpenedApp, ServerHandle } from '../cli-context.ts'
 import { commandLine } from '../program-name.ts'
 import { lastBackupText } from '../render/last-backup.ts'
 import { limitsText } from '../render/workspace.ts'
-import { safeText } from '../terminal.ts'
+import { safeName } from '../terminal.ts'
 
 /** The start screen of the server. */
 export async function bannerLines(
@@ -65,7 +65,7 @@ const SHOWN_AGENTS = 5
 
 function agentsText(agents: readonly Agent[]): string {
   if (agents.length === 0) return 'none yet'
-  const names = agents.slice(0, SHOWN_AGENTS).map(({ name }) => safeText(name))
+  const names = agents.slice(0, SHOWN_AGENTS).map(({ name }) => safeName(name))
   return `${names.join(', ')}${agents.length > SHOWN_AGENTS ? ` and ${agents.length - SHOWN_AGENTS} more` : ''}`
 }
 

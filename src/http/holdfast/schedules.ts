@@ -3,7 +3,7 @@ import { defined } from '../../core/defined.ts'
 import { Problem } from '../../core/problem.ts'
 import { type ScheduleTiming, upcomingInstants } from '../../core/schedule.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
-import { acceptCallback } from '../../service/messages/callbacks.ts'
+import { acceptCallback, withShownCallback } from '../../service/messages/callbacks.ts'
 import {
   createSchedule,
   deleteSchedule,
@@ -140,7 +140,9 @@ const list = operation({
   query: listQuery().extend({ agent_id: id('agent').optional().describe('Schedules of this agent only.') }),
   answer: z.array(scheduleSchema),
   handle: async ({ query }, context) =>
-    (await listSchedules(defined({ agentId: query.agent_id }), pageOf(query), context)).map(wireSchedule),
+    (await listSchedules(defined({ agentId: query.agent_id }), pageOf(query), context)).map((one) =>
+      wireSchedule(withShownCallback(one, context)),
+    ),
 })
 
 const show = operation({
@@ -149,7 +151,8 @@ const show = operation({
   summary: 'Shows a schedule',
   params: schedulePath,
   answer: scheduleSchema,
-  handle: async ({ params }, context) => wireSchedule(await requireSchedule(params.schedule_id, context)),
+  handle: async ({ params }, context) =>
+    wireSchedule(withShownCallback(await requireSchedule(params.schedule_id, context), context)),
 })
 
 const remove = operation({

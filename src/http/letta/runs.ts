@@ -5,6 +5,7 @@ import { Problem } from '../../core/problem.ts'
 import { isSettled, type Run, type RunStatus, STATUS_OF_STOP, type StopReason } from '../../core/run.ts'
 import { usageOfRun } from '../../core/usage.ts'
 import type { RunFilter } from '../../ports/store.ts'
+import { withShownCallback } from '../../service/messages/callbacks.ts'
 import { listAttempts } from '../../service/runs/attempts.ts'
 import { listRunPage, showRun } from '../../service/runs/runs.ts'
 import { listSteps } from '../../service/runs/steps.ts'
@@ -56,7 +57,7 @@ const listRunsOperation = operation({
   answer: z.array(runSchema),
   async handle({ query }, context) {
     await requireRunCursors(query, context)
-    return (await listFor(query, context)).map(wireRun)
+    return (await listFor(query, context)).map((run) => wireRun(withShownCallback(run, context)))
   },
 })
 
@@ -66,7 +67,7 @@ const showRunOperation = operation({
   summary: 'Shows a run',
   params: runPath,
   answer: runSchema,
-  handle: async ({ params }, context) => wireRun(await requireRun(params.run_id, context)),
+  handle: async ({ params }, context) => wireRun(withShownCallback(await requireRun(params.run_id, context), context)),
 })
 
 /** Runs are part of the history and are never deleted: this cancels an active one. */

@@ -3,7 +3,7 @@ import { defined } from '../../core/defined.ts'
 import type { AgentId, ScheduleId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
 import type { ScheduleTiming } from '../../core/schedule.ts'
-import { acceptCallback } from '../../service/messages/callbacks.ts'
+import { acceptCallback, withShownCallback } from '../../service/messages/callbacks.ts'
 import {
   createSchedule,
   deleteSchedule,
@@ -105,7 +105,9 @@ const list = operation({
     const found = await listSchedules({ agentId: agent.id }, page, context)
     return {
       has_next_page: found.length > query.limit,
-      scheduled_messages: found.slice(0, query.limit).map(wireScheduledMessage),
+      scheduled_messages: found
+        .slice(0, query.limit)
+        .map((one) => wireScheduledMessage(withShownCallback(one, context))),
     }
   },
 })
@@ -117,7 +119,9 @@ const show = operation({
   params: scheduledPath,
   answer: scheduledMessageSchema,
   handle: async ({ params }, context) =>
-    wireScheduledMessage(await requireScheduled(params.agent_id, params.scheduled_message_id, context)),
+    wireScheduledMessage(
+      withShownCallback(await requireScheduled(params.agent_id, params.scheduled_message_id, context), context),
+    ),
 })
 
 const remove = operation({

@@ -1,6 +1,6 @@
 import { defined } from '../../core/defined.ts'
-import { parseId } from '../../core/id.ts'
-import type { ApiKey, Scope, UserId } from '../../core/people.ts'
+import { type OrganizationId, parseId } from '../../core/id.ts'
+import { type ApiKey, type KeyId, keyState, type Scope, scopeCovers, type UserId } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { KeyStore } from '../../ports/people-store.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -73,10 +73,28 @@ export async function revokeKey(
 ): Promise<ApiKey> {
   const organizationId = await organizationFor(named, context)
   const id = parseId('key', text)
+  if (id && context.caller.actor === id) await requireAnotherAdminKey(id, organizationId, context)
   const audit = newAuditEntry({ verb: 'key.revoke', object: text, organizationId }, context)
   const key = id && (await context.deps.store.keys.revoke(organizationId, id, audit))
   if (key) return key
   throw new Problem('not-found', `There is no key "${text.slice(0, 80)}".`)
+}
+
+/** Without one, the organization could not make keys any more, and would have to ask the operator. */
+async function requireAnotherAdminKey(
+  id: KeyId,
+  organizationId: OrganizationId,
+  { deps }: ServiceContext,
+): Promise<void> {
+  const now = deps.clock.now()
+  const keys = await deps.store.keys.list(organizationId)
+  const isAdmin = (key: ApiKey) => keyState(key, now) === 'valid' && scopeCovers(key.scope, 'admin')
+  const self = keys.find((key) => key.id === id)
+  if (!self || !isAdmin(self) || keys.some((key) => key.id !== id && isAdmin(key))) return
+  throw new Problem(
+    'conflict',
+    `${id} is the last admin key of this organization. Create another one first, or let the operator revoke it.`,
+  )
 }
 
 /** Each uuid has 74 random bits; five of them exceed the 256 bits of the digest. */

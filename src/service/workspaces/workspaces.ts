@@ -81,6 +81,8 @@ export async function showProcess(
 /** Removes files and processes. The conversation stays; its next command gets an empty workspace. */
 export async function removeWorkspace(id: ConversationId, context: ServiceContext): Promise<void> {
   await requireConversationAndAgent(id, context)
+  // The log has what was begun: without a workspace nothing is.
+  if (!(await withWorkspaceProblems(context.workspaces.peek(id)))) throw noWorkspace(id)
   await auditStart({ verb: 'workspace.remove', object: id }, context)
   if (!(await withWorkspaceProblems(context.workspaces.remove(id)))) throw noWorkspace(id)
 }
