@@ -193,7 +193,6 @@ test('resources of one organization look missing to another', async (context) =>
     import_id: `import-${randomUUID()}`,
     account: 'bot',
     sender_id: '1',
-    version: '1',
     organization_id: DEFAULT_ORGANIZATION,
     response_id: `resp_${run.id.slice('run-'.length)}`,
     item_id: `msg_${message!.id.slice('message-'.length)}`,
