@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { defined } from './src/core/defined.ts'
 import { packageFolders } from './third-party-licenses.ts'
 
 type Manifest = { name: string; version: string; license?: string; description?: string }
@@ -24,7 +25,7 @@ export function writeBillOfMaterials(files: readonly string[], target: string): 
       name,
       version,
       purl: purlOf(name, version),
-      ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
+      ...defined({ licenses: license === undefined ? undefined : [{ expression: license }] }),
       hashes: hashesOf(locked.integrity, name),
     }
   })

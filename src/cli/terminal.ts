@@ -95,7 +95,7 @@ export const safeText = (text: string): string =>
     return `<U+${point.toString(16).toUpperCase().padStart(4, '0')}>`
   })
 
-/** A name in one line, whoever chose it: a line break in it is shown. */
+/** A name in one line: a line break in it is shown. */
 export const safeName = (text: string): string => safeText(text).replaceAll('\n', '␊')
 
 export const shortened = (text: string, limit: number): string =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defined } from '../../src/core/defined.ts'
 import { holdfast } from '../cli/holdfast.ts'
 import { openServer } from './fixture-server-process.ts'
 
@@ -11,8 +12,8 @@ test('an organization uses keys of its own, keys of the server only where it may
   const { simulator, home, environment } = server
   const run = (args: string[], input = '') => holdfast(args, { home, environment, input })
   const request = async (key: string | undefined, method: string, path: string, body?: unknown) => {
-    const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const answer = await server.fetch(path, key === undefined ? init : { ...init, key })
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const answer = await server.fetch(path, { method, ...defined({ key, body: text }) })
     return { status: answer.status, body: (await answer.json()) as never }
   }
   const newTenant = async (name: string) => {
