@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals'
 import { pause, readEvents, StreamRefused } from './api.ts'
+import { wantsNotifications } from './notifications.ts'
+import { untilVisible } from './visibility.ts'
 
 export type Change = {
   kind: string
@@ -45,14 +47,17 @@ export function onChanges(listener: Listener): () => void {
 let resting: AbortController | undefined
 
 function onVisibility(): void {
-  if (document.hidden) resting?.abort()
+  if (mayRest()) resting?.abort()
 }
+
+/** A person who asked to be notified looks elsewhere: their tab listens on. */
+const mayRest = () => document.hidden && !wantsNotifications()
 
 async function follow(ended: AbortSignal): Promise<void> {
   let failures = 0
   let lostSince: number | undefined
   while (!ended.aborted) {
-    if (document.hidden) {
+    if (mayRest()) {
       connection.value = { state: 'resting' }
       await untilVisible(ended)
       continue
@@ -74,7 +79,7 @@ async function follow(ended: AbortSignal): Promise<void> {
     } catch (fault) {
       if (fault instanceof StreamRefused && fault.status === 422) position = undefined
     }
-    if (ended.aborted || document.hidden) continue
+    if (ended.aborted || mayRest()) continue
     lostSince ??= Date.now()
     connection.value = { state: 'lost', since: lostSince }
     await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]!, ended)
@@ -84,16 +89,3 @@ async function follow(ended: AbortSignal): Promise<void> {
 function tell(changes: readonly Change[] | 'reload'): void {
   for (const listener of [...listeners]) listener(changes)
 }
-
-const untilVisible = (ended: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const check = () => {
-      if (document.hidden && !ended.aborted) return
-      document.removeEventListener('visibilitychange', check)
-      ended.removeEventListener('abort', check)
-      resolve()
-    }
-    document.addEventListener('visibilitychange', check)
-    ended.addEventListener('abort', check)
-    check()
-  })

@@ -1,7 +1,8 @@
 import type { ComponentType } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { connection } from './feed.ts'
 import { html } from './html.ts'
+import { notifyOfWaiting } from './notifications.ts'
 import { useResource } from './resource.ts'
 import { hrefOf, route } from './route.ts'
 import { AgentScreen } from './screens/agent.ts'
@@ -48,6 +49,11 @@ function SignedIn({ isCovered }: { isCovered: boolean }) {
   const waiting = useResource<Approval[]>('/v1/approvals', ({ kind }) => kind === 'run').value.value?.length ?? 0
   const { screen: name, id } = route.value
   const screen = SCREENS[name] ?? SCREENS.inbox!
+  const before = useRef(waiting)
+  useEffect(() => {
+    if (waiting > before.current) notifyOfWaiting(waiting)
+    before.current = waiting
+  }, [waiting])
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${screen.title} · Holdfast`
   }, [waiting, screen.title])

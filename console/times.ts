@@ -1,10 +1,18 @@
 import { signal } from '@preact/signals'
 
-/** The present, once a second, for ages and countdowns. A hidden tab does not count. */
+/** The present, once a second, for ages and countdowns. A hidden tab has no timer. */
 export const now = signal(Date.now())
-setInterval(() => {
-  if (!document.hidden) now.value = Date.now()
-}, 1_000)
+let ticking: ReturnType<typeof setInterval> | undefined
+function tickWhileVisible(): void {
+  clearInterval(ticking)
+  now.value = Date.now()
+  if (!document.hidden)
+    ticking = setInterval(() => {
+      now.value = Date.now()
+    }, 1_000)
+}
+document.addEventListener('visibilitychange', tickWhileVisible)
+tickWhileVisible()
 
 const UNITS: [string, number][] = [
   ['d', 86_400_000],

@@ -43,7 +43,12 @@ export function Composer({ conversation, isBusy, blocked, onSent, onStop }: Comp
 
   function setText(value: string): void {
     text.value = value
-    sessionStorage.setItem(draftKey, value)
+    try {
+      sessionStorage.setItem(draftKey, value)
+    } catch {
+      // Over the quota of the browser: a long draft lasts as long as its tab.
+      sessionStorage.removeItem(draftKey)
+    }
   }
 
   async function send(): Promise<void> {

@@ -3,8 +3,9 @@ import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault, ListState } from '../parts/notice.ts'
+import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
-import { goTo, hrefOf } from '../route.ts'
+import { goTo, hrefOf, route } from '../route.ts'
 import { may } from '../session.ts'
 import { ageOf } from '../times.ts'
 
@@ -23,12 +24,14 @@ type Listed = {
 /** The agents, and the conversations of one of them. */
 export function ConversationList({ chosen }: { chosen?: string }) {
   const agents = useResource<Agent[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent').value
-  const shown = useResource<{ agent_id: string }>(
+  const shown = useResource<{ agent_id: string; agent_name: string }>(
     chosen ? `/v1/holdfast/conversations/${chosen}` : undefined,
     () => false,
   ).value.value
   const opened = useSignal<string | undefined>(undefined)
-  const agentId = opened.value ?? shown?.agent_id ?? agents.value?.[0]?.id
+  const agentId = opened.value ?? route.value.query.get('agent') ?? shown?.agent_id ?? agents.value?.[0]?.id
+  // Of very many agents, the list has the newest ones.
+  const other = agentId && agents.value && !agents.value.some(({ id }) => id === agentId) ? agentId : undefined
   return html`
     <nav class=${`pane list ${chosen ? 'behind' : ''}`} aria-label="Conversations">
       <div class="pane-head">
@@ -37,6 +40,7 @@ export function ConversationList({ chosen }: { chosen?: string }) {
             opened.value = (event.target as HTMLSelectElement).value
           }}>
             ${(agents.value ?? []).map(({ id, name }) => html`<option value=${id} key=${id}>${visible(name)}</option>`)}
+            ${other && html`<option value=${other}>${visible(shown?.agent_id === other ? shown.agent_name : other)}</option>`}
           </select>
         </label>
       </div>
@@ -48,9 +52,13 @@ export function ConversationList({ chosen }: { chosen?: string }) {
 
 function Conversations({ agentId, chosen }: { agentId: string; chosen?: string }) {
   const failure = useSignal<Failure | undefined>(undefined)
-  const list = useResource<Listed[]>(`/v1/holdfast/conversations?agent_id=${agentId}`, (change) =>
+  const path = `/v1/holdfast/conversations?agent_id=${agentId}&limit=${PAGE}`
+  const older = useOlder<Listed>(path, PAGE)
+  const list = useResource<Listed[]>(path, (change) =>
     change.kind === 'conversation' || change.kind === 'run' ? change.agent_id === agentId : false,
   ).value
+
+  const shown = older.after(list.value ?? [])
 
   async function begin(): Promise<void> {
     const answer = await request<{ id: string }>('POST', `/v1/conversations?agent_id=${agentId}`, {})
@@ -63,7 +71,7 @@ function Conversations({ agentId, chosen }: { agentId: string; chosen?: string }
     <${Fault} failure=${failure.value} />
     <${ListState} resource=${list} empty="No conversations yet." />
     <ul class="rows">
-      ${(list.value ?? [])
+      ${shown
         .filter(({ archived }) => !archived)
         .map(
           (one) => html`
@@ -75,5 +83,9 @@ function Conversations({ agentId, chosen }: { agentId: string; chosen?: string }
           </li>`,
         )}
     </ul>
+    <${Fault} failure=${older.failure} />
+    ${older.hasMore(shown) && html`<button class="quiet" onClick=${() => older.load(shown)}>Show older conversations</button>`}
   `
 }
+
+const PAGE = 50

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { NumberedChunk } from '../../src/core/chunk.ts'
 import { pause, readEvents, StreamRefused } from '../api.ts'
+import { untilVisible, whileVisible } from '../visibility.ts'
 import { addChunk, type LiveTurn, newLiveTurn } from './items.ts'
 
 const RETRY_MS = 500
@@ -55,8 +56,11 @@ export function useRunCommits(runId: string | undefined, onCommit: () => void): 
 async function follow(runId: string, stop: AbortSignal, take: (chunk: NumberedChunk) => void): Promise<void> {
   let last = 0
   while (!stop.aborted) {
+    // A hidden tab rests, and reads on from the last piece when it is looked at again.
+    await untilVisible(stop)
     try {
-      for await (const { data } of readEvents(`/v1/runs/${runId}/chunks?starting_after=${last}`, stop)) {
+      const path = `/v1/runs/${runId}/chunks?starting_after=${last}`
+      for await (const { data } of readEvents(path, whileVisible(stop))) {
         if (data === '[DONE]') return
         const numbered = JSON.parse(data) as NumberedChunk
         // A server that starts again may send a piece once more.
@@ -69,6 +73,6 @@ async function follow(runId: string, stop: AbortSignal, take: (chunk: NumberedCh
       // The stream is gone after its retention time: the committed messages say everything.
       if (fault instanceof StreamRefused && fault.status >= 400 && fault.status < 500) return
     }
-    await pause(RETRY_MS, stop)
+    if (!document.hidden) await pause(RETRY_MS, stop)
   }
 }

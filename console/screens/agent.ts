@@ -71,6 +71,7 @@ export function AgentScreen({ id }: { id: string }) {
     <div class="facts">
       <span>${visible(agent.model ?? 'the default model')}</span>
       ${agent.fallback.length > 0 && html`<span>then ${visible(agent.fallback.join(', '))}</span>`}
+      <a href=${hrefOf('chat', undefined, { agent: id })}>Talk to it</a>
       <a href=${hrefOf('runs', undefined, { agent: id })}>Its runs</a>
     </div>
     <nav class="tabs" aria-label="Parts of the agent">

@@ -5,6 +5,7 @@ import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault, ListState } from '../parts/notice.ts'
+import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
 import { goTo, hrefOf } from '../route.ts'
 import { may } from '../session.ts'
@@ -13,17 +14,19 @@ import { ageOf } from '../times.ts'
 type Listed = { id: string; name: string; model: string | null; description: string | null; created_at: string }
 
 export function AgentsScreen() {
-  const agents = useResource<Listed[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent').value
-  const filter = useSignal('')
-  const shown = (agents.value ?? []).filter(({ name }) => name.toLowerCase().includes(filter.value.toLowerCase()))
+  const words = useSignal('')
+  const path = `/v1/agents?${new URLSearchParams({ limit: String(PAGE), query_text: words.value })}`
+  const agents = useResource<Listed[]>(path, ({ kind }) => kind === 'agent').value
+  const older = useOlder<Listed>(path, PAGE)
+  const shown = older.after(agents.value ?? [])
   return html`
     <h1>Agents</h1>
     ${may('agent') && html`<${CreateAgent} /><${ImportAgent} />`}
     <div class="bar"><label class="grow">Find
-      <input type="search" placeholder="Part of a name" value=${filter.value} onInput=${(event: InputEvent) => {
-        filter.value = (event.target as HTMLInputElement).value
+      <input type="search" placeholder="Part of a name" value=${words.value} onInput=${(event: InputEvent) => {
+        words.value = (event.target as HTMLInputElement).value.trim()
       }} /></label></div>
-    <${ListState} resource=${agents} empty="No agents yet." />
+    <${ListState} resource=${agents} empty=${words.value ? 'No agent has this in its name.' : 'No agents yet.'} />
     ${
       shown.length > 0 &&
       html`
@@ -38,8 +41,12 @@ export function AgentsScreen() {
         )}</tbody>
       </table>`
     }
+    <${Fault} failure=${older.failure} />
+    ${older.hasMore(shown) && html`<button onClick=${() => older.load(shown)}>Show more agents</button>`}
   `
 }
+
+const PAGE = 100
 
 function CreateAgent() {
   const failure = useSignal<Failure | undefined>(undefined)

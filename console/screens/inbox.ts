@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { defined } from '../../src/core/defined.ts'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
+import { askForNotifications, permission } from '../notifications.ts'
 import { CallView } from '../parts/call-view.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault, ListState } from '../parts/notice.ts'
@@ -31,7 +31,6 @@ export function InboxScreen() {
   const chosen = useSignal<ReadonlySet<string>>(new Set())
   const gone = useSignal<string | undefined>(undefined)
   const waiting = approvals.value ?? []
-  useNotification(waiting.length)
 
   const toggle = (runId: string) => {
     const next = new Set(chosen.value)
@@ -52,6 +51,7 @@ export function InboxScreen() {
   return html`
     <h1>Inbox</h1>
     <p class="hint">Tool calls that wait for a decision, over all agents. Each also appears in the chat of its conversation.</p>
+    ${permission.value === 'default' && html`<div class="bar"><button class="quiet" onClick=${askForNotifications}>Notify me when something waits</button></div>`}
     ${
       selected.length > 1 &&
       may('approve') &&
@@ -166,14 +166,4 @@ async function decide(
   )
   const answer = await request('POST', `/v1/approvals/${runId}`, { approvals })
   return answer.ok ? undefined : answer.failure
-}
-
-/** Tells a person who looks elsewhere, if they allowed it. */
-function useNotification(count: number): void {
-  const before = useSignal(count)
-  useEffect(() => {
-    if (count > before.value && document.hidden && 'Notification' in window && Notification.permission === 'granted')
-      new Notification('Holdfast', { body: `${count} ${count === 1 ? 'request waits' : 'requests wait'} for you.` })
-    before.value = count
-  }, [count])
 }

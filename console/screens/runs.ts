@@ -1,10 +1,8 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault, ListState } from '../parts/notice.ts'
+import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
 import { goTo, hrefOf, route } from '../route.ts'
 import { ageOf, clockTime } from '../times.ts'
@@ -54,8 +52,8 @@ export function RunsScreen() {
   const counts = useResource<Counts>('/v1/holdfast/run-counts', isRun).value.value
   const agents = useResource<{ id: string; name: string }[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent')
     .value.value
-  const more = useOlder(path)
-  const rows = [...(list.value ?? []), ...more.rows]
+  const older = useOlder<RunOverview>(path, PAGE)
+  const rows = older.after(list.value ?? [])
   const choose = (key: string, value: string) => {
     const next = new URLSearchParams(route.value.query)
     if (value) next.set(key, value)
@@ -85,8 +83,8 @@ export function RunsScreen() {
     </div>
     <${ListState} resource=${list} empty="No runs like this." />
     ${rows.length > 0 && html`<${RunTable} runs=${rows} />`}
-    <${Fault} failure=${more.failure} />
-    ${rows.length >= PAGE && !more.isAtEnd && html`<button onClick=${() => more.load(rows.at(-1)!.id)}>Show older runs</button>`}
+    <${Fault} failure=${older.failure} />
+    ${older.hasMore(rows) && html`<button onClick=${() => older.load(rows)}>Show older runs</button>`}
   `
 }
 
@@ -120,27 +118,4 @@ export function stateText({ state, stop_reason: reason, deaths, retry_at: retryA
   const why = reason && !['end_turn', 'requires_approval', 'cancelled'].includes(reason) ? ` (${reason})` : ''
   const shown = state === 'created' ? 'queued' : state === 'running' && retryAt ? 'retrying' : state
   return `${shown}${why}${deaths > 0 ? `, ${deaths} ${deaths === 1 ? 'death' : 'deaths'}` : ''}`
-}
-
-/** Pages after the first, which the feed keeps current. */
-function useOlder(path: string) {
-  const rows = useSignal<RunOverview[]>([])
-  const failure = useSignal<Failure | undefined>(undefined)
-  const isAtEnd = useSignal(false)
-  useEffect(() => {
-    rows.value = []
-    isAtEnd.value = false
-  }, [path])
-  return {
-    rows: rows.value,
-    failure: failure.value,
-    isAtEnd: isAtEnd.value,
-    async load(after: string): Promise<void> {
-      const answer = await request<RunOverview[]>('GET', `${path}&after=${after}`)
-      failure.value = answer.ok ? undefined : answer.failure
-      if (!answer.ok) return
-      rows.value = [...rows.value, ...answer.value]
-      isAtEnd.value = answer.value.length < PAGE
-    },
-  }
 }

@@ -1,9 +1,7 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault, ListState } from '../parts/notice.ts'
+import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
 import { hrefOf } from '../route.ts'
 import { CreateSchedule } from '../schedules/create.ts'
@@ -18,20 +16,9 @@ export function SchedulesScreen() {
   const list = useResource<Schedule[]>(PATH, ({ kind }) => kind === 'schedule').value
   const agents = useResource<{ id: string; name: string }[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent')
     .value.value
-  const older = useSignal<Schedule[]>([])
-  const failure = useSignal<Failure | undefined>(undefined)
-  // The pages behind the first one are of the same moment as it.
-  useEffect(() => {
-    older.value = []
-  }, [list.value])
-  const shown = [...(list.value ?? []), ...older.value]
+  const older = useOlder<Schedule>(PATH, PAGE)
+  const shown = older.after(list.value ?? [])
   const nameOf = (id: string) => agents?.find((agent) => agent.id === id)?.name ?? id
-
-  async function showOlder(): Promise<void> {
-    const answer = await request<Schedule[]>('GET', `${PATH}&after=${shown.at(-1)!.id}`)
-    failure.value = answer.ok ? undefined : answer.failure
-    if (answer.ok) older.value = [...older.value, ...answer.value]
-  }
 
   return html`
     <h1>Schedules</h1>
@@ -56,8 +43,8 @@ export function SchedulesScreen() {
         )}</tbody>
       </table>`
     }
-    <${Fault} failure=${failure.value} />
-    ${shown.length > 0 && shown.length % PAGE === 0 && html`<button onClick=${showOlder}>Show older schedules</button>`}
+    <${Fault} failure=${older.failure} />
+    ${older.hasMore(shown) && html`<button onClick=${() => older.load(shown)}>Show older schedules</button>`}
   `
 }
 

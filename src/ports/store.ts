@@ -113,6 +113,8 @@ export type ConversationStore = {
   /** The default conversation of the agent. */
   defaultOf(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation | undefined>
   list(organizationId: OrganizationId, agentId: AgentId): Promise<Conversation[]>
+  /** Of an agent, its default one included, by their last message, or their creation without one. */
+  lastActive(organizationId: OrganizationId, agentId: AgentId, page: ListPage): ListResult<Conversation>
   /** Excludes default conversations, which belong to their agents, and hidden ones. */
   search(organizationId: OrganizationId, filter: ConversationFilter, page: ListPage): ListResult<Conversation>
   update(

@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { startPostgres } from '../harness/postgres.ts'
 import { KEY, openServer, type Server } from '../http/fixture-server-process.ts'
 
 /** A real server process and a real browser. */
 export type ConsoleFixture = {
   server: Server
-  /** Signs in with the key, and fails the test if the page violates its policy or throws. */
-  openPage(options?: BrowserContextOptions & { key?: string }): Promise<Page>
+  /** `prepare`: a script that runs before those of the page. Signs in with the key, and fails the test if the page violates its policy or throws. */
+  openPage(options?: BrowserContextOptions & { key?: string; prepare?: string }): Promise<Page>
   /** Makes an agent of the scripted model. */
   makeAgent(name: string, tools?: string[]): Promise<string>
   request<T>(method: string, path: string, body?: unknown): Promise<T>
@@ -23,10 +24,9 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-export async function openConsole(
-  context: TestContext,
-  environment: Record<string, string> = {},
-): Promise<ConsoleFixture> {
+export type OpenConsole = (context: TestContext, environment?: Record<string, string>) => Promise<ConsoleFixture>
+
+export const openConsole: OpenConsole = async (context, environment = {}) => {
   const server = await openServer(environment)
   const browser: Browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS })
   context.after(async () => {
@@ -49,8 +49,9 @@ export async function openConsole(
     request,
     makeAgent: async (name, tools = ['current_time', 'slow_count', 'send_postcard']) =>
       (await request<{ id: string }>('POST', '/v1/agents', { name, model: 'scripted/friendly', tools })).id,
-    async openPage({ key = KEY, ...options } = {}) {
+    async openPage({ key = KEY, prepare, ...options } = {}) {
       const page = await (await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })).newPage()
+      if (prepare !== undefined) await page.addInitScript(prepare)
       page.on('pageerror', (fault) => faults.push(`the page throws: ${fault.message}`))
       page.on('console', (message) => {
         // Requests fail while the server is down, and 401 and 409 are answers.
@@ -64,6 +65,14 @@ export async function openConsole(
       return page
     },
   }
+}
+
+/** The same with the server's rows on PostgreSQL. */
+export const openConsoleOnPostgres: OpenConsole = async (context, environment) => {
+  const postgres = await startPostgres()
+  if ('skip' in postgres) throw new Error(postgres.skip)
+  context.after(() => postgres.stop())
+  return openConsole(context, Object.assign({ DATABASE_URL: postgres.url }, environment))
 }
 
 export async function openChat(page: Page): Promise<void> {

@@ -118,6 +118,15 @@ export const CONVERSATIONS: ContractTests = {
       const next = await store.conversations.search(ORGANIZATION, { sortBy }, rest)
       assert.deepEqual(idsOf(next), [three!.conversationId, one!.conversationId])
     }
+    const active = async (page: object, organization = ORGANIZATION) =>
+      idsOf(
+        await store.conversations.lastActive(organization, agent.agentId, { ...everything, order: 'desc', ...page }),
+      )
+    const byActivity = [three, two, one].map((made) => made!.conversationId)
+    assert.deepEqual(await active({}), [...byActivity, agent.conversationId])
+    assert.deepEqual(await active({ limit: 1, after: byActivity[0] }), [byActivity[1]])
+    assert.equal(await active({ after: newId.conversation() }), undefined)
+    assert.deepEqual(await active({}, OTHER_ORGANIZATION), [])
   },
 
   'a deleted conversation looks missing, and an active one is not deleted': async ({ store }) => {

@@ -4,7 +4,7 @@ import type { RunId } from '../../core/id.ts'
 import { phaseOf, type Run } from '../../core/run.ts'
 import { requireAgent } from '../../service/agents/agents.ts'
 import { conversationOverview } from '../../service/conversations/conversation-overview.ts'
-import { listConversations, requireConversationAndAgent } from '../../service/conversations/conversations.ts'
+import { lastActiveConversations, requireConversationAndAgent } from '../../service/conversations/conversations.ts'
 import { searchMessages } from '../../service/messages/messages.ts'
 import { runOverviews } from '../../service/runs/run-overview.ts'
 import { countOwnRuns, findRun, listRunPage } from '../../service/runs/runs.ts'
@@ -21,7 +21,6 @@ import {
   wireRunOverview,
 } from './wire/overview.ts'
 
-const MAX_CONVERSATIONS = 200
 const SEARCH_MS = 10_000
 
 const runQuery = z.object({
@@ -115,13 +114,16 @@ const listConversationsOfAgent = operation({
   route: 'GET /v1/holdfast/conversations',
   scope: 'read',
   summary: 'Lists the conversations of an agent for people, the last active first, the default one included',
-  query: z.object({ agent_id: id('agent').describe('The id of an agent.') }),
+  query: z.object({
+    agent_id: id('agent').describe('The id of an agent.'),
+    after: z.string().optional().describe('The last conversation of the page before: less active ones follow.'),
+    limit: limit(50, 200),
+  }),
   answer: z.array(conversationOverviewSchema),
   async handle({ query }, context) {
     const agent = await requireAgent(query.agent_id, context)
-    const all = (await listConversations(agent, context))
-      .toSorted((a, b) => (b.lastMessageAt ?? b.createdAt) - (a.lastMessageAt ?? a.createdAt))
-      .slice(0, MAX_CONVERSATIONS)
+    const { limit: most, after } = query
+    const all = await lastActiveConversations(agent, { limit: most, ...defined({ after }) }, context)
     return Promise.all(
       all.map(async (conversation) =>
         wireConversationOverview({ agent, conversation, overview: await conversationOverview(conversation, context) }),

@@ -17,6 +17,19 @@ import { promptOf } from './prompt.ts'
 export const listConversations = (agent: Agent, context: ServiceContext): Promise<Conversation[]> =>
   context.deps.store.conversations.list(context.organizationId, agent.id)
 
+/** For people: the last active first, the default one included. */
+export async function lastActiveConversations(
+  agent: Agent,
+  page: { limit: number; after?: string },
+  { deps, organizationId }: ServiceContext,
+): Promise<Conversation[]> {
+  const { limit, after } = page
+  const wanted: ListPage = { limit, order: 'desc', ...defined({ after }) }
+  const found = await deps.store.conversations.lastActive(organizationId, agent.id, wanted)
+  if (found) return found
+  throw new Problem('not-found', `Unknown cursor "${after}". Use the id of a conversation in this list.`)
+}
+
 export async function searchConversations(
   filter: ConversationFilter,
   page: ListPage,

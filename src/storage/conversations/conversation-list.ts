@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Conversation } from '../../core/agent.ts'
-import type { OrganizationId } from '../../core/id.ts'
+import type { AgentId, OrganizationId } from '../../core/id.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
 import {
@@ -71,3 +71,34 @@ const listOf = (key: RawBuilder<number>, direction: 'asc' | 'desc') =>
 const LISTS = inBothDirections(KEYS, listOf)
 
 const POSITIONS = positionsBy('conversations', KEYS)
+
+type OfAgent = { organizationId: OrganizationId; agentId: AgentId; page: ListPage }
+
+export const lastActiveConversations = (
+  db: Executor,
+  { organizationId: organization, agentId: agent, page }: OfAgent,
+): Promise<Conversation[] | undefined> =>
+  readPage(page, {
+    find: (id) => db.get(ACTIVE_POSITION.activity, { organization, id }),
+    read: (direction, bounds) => db.page(ACTIVE.activity[direction], { ...bounds, organization, agent }),
+    objectOf: conversationOf,
+  })
+
+const ACTIVITY = { activity: sql<number>`coalesce(last_message_at, created_at)` }
+
+const ACTIVE = inBothDirections(ACTIVITY, (key, direction) =>
+  statement<Bounds & { organization: OrganizationId; agent: AgentId }>()((db, p) =>
+    db
+      .selectFrom('conversations')
+      .selectAll()
+      .where('agent_id', '=', p('agent'))
+      .where('organization_id', '=', p('organization'))
+      .where('deleted_at', 'is', null)
+      .where(inBounds(key, p))
+      .orderBy(key, direction)
+      .orderBy('number', direction)
+      .limit(p('limit')),
+  ),
+)
+
+const ACTIVE_POSITION = positionsBy('conversations', ACTIVITY)

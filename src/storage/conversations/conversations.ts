@@ -9,7 +9,7 @@ import { type Executor, statement } from '../database/statement.ts'
 import { insertBlock } from '../memory/blocks.ts'
 import { removeOwnBlocks } from '../memory/own-blocks.ts'
 import { CONVERSATION_COLUMNS, conversationOf, conversationRowOf } from '../rows/conversation-row.ts'
-import { searchConversations } from './conversation-list.ts'
+import { lastActiveConversations, searchConversations } from './conversation-list.ts'
 import { copyMessages } from './messages.ts'
 
 export function conversationStore({ read, write }: Database): ConversationStore {
@@ -48,6 +48,9 @@ export function conversationStore({ read, write }: Database): ConversationStore 
         const rows = await db.all(ofAgent, { organization: organizationId, agent: agentId })
         return rows.map(conversationOf)
       }),
+
+    lastActive: (organizationId, agentId, page) =>
+      read((db) => lastActiveConversations(db, { organizationId, agentId, page })),
 
     search: (organizationId, filter, page) => read((db) => searchConversations(db, { organizationId, filter, page })),
 
