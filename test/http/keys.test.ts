@@ -198,6 +198,8 @@ test('resources of one organization look missing to another', async (context) =>
     item_id: `msg_${message!.id.slice('message-'.length)}`,
     model: agent,
     version: '1',
+    number: '999999999',
+    webhook_id: `webhook-${randomUUID()}`,
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
   for (const [path, methods] of Object.entries(paths)) {

@@ -193,8 +193,12 @@ test('the conversation of a name continues, and only the new tail of the message
   await ask([user('Third')])
   assert.deepEqual(sent().at(-1), 'user: Third')
   assert.equal(sent().length, 5)
-  await ask([user('Elsewhere')], 'other')
+  const { response } = await openai(undefined, { 'x-holdfast-conversation': 'other' })
+    .chat.completions.create({ model: MODEL, messages: [user('Elsewhere')] })
+    .withResponse()
   assert.deepEqual(sent(), ['user: Elsewhere'])
+  await ask([user('By id')], response.headers.get('x-holdfast-conversation')!)
+  assert.deepEqual(sent(), ['user: Elsewhere', 'assistant: Two.', 'user: By id'])
 })
 
 test('`user` names a conversation, a request that names nothing opens a fresh one with its whole history', async (context) => {

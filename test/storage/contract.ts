@@ -13,6 +13,7 @@ import { IMPORTS } from './contract-imports.ts'
 import { INTAKE } from './contract-intake.ts'
 import { MCP_SERVERS } from './contract-mcp-servers.ts'
 import { MEMORY } from './contract-memory.ts'
+import { OPENAI } from './contract-openai.ts'
 import { PEOPLE } from './contract-people.ts'
 import { READS } from './contract-reads.ts'
 import { REPAIRS } from './contract-repairs.ts'
@@ -40,6 +41,7 @@ const CONTRACT: ContractTests = {
   ...ERASURE,
   ...READS,
   ...STREAMS,
+  ...OPENAI,
   ...REQUESTS,
   ...REPAIRS,
   ...CREDENTIALS,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { parseId } from '../../core/id.ts'
 import { textOf } from '../../core/message.ts'
 import type { SentMessage } from '../../core/openai/sent-message.ts'
 import type { ConversationSource } from '../../service/openai/place-conversation.ts'
@@ -13,11 +14,14 @@ const CHAT_HEADERS = [
 /** What front ends send in place of a chat that has no id yet. */
 const NO_CHAT = /^(?:|new|null|undefined|none|local:.*|\{\{.*\}\})$/i
 
-export function chatOf(headers: IncomingHttpHeaders): Extract<ConversationSource, { type: 'name' }> | undefined {
+/** The conversation that a header names: a chat of a front end, or one of ours by its id or a name. */
+export function chatOf(headers: IncomingHttpHeaders): Extract<ConversationSource, { type: 'name' | 'id' }> | undefined {
   for (const { header, by, sendsHistory } of CHAT_HEADERS) {
     const value = headers[header]
     const name = typeof value === 'string' ? value.trim() : ''
-    if (!NO_CHAT.test(name)) return { type: 'name', by, name, sendsHistory }
+    if (NO_CHAT.test(name)) continue
+    const id = by === 'header' ? parseId('conv', name) : undefined
+    return id ? { type: 'id', id } : { type: 'name', by, name, sendsHistory }
   }
   return undefined
 }

@@ -124,7 +124,6 @@ export const responseOperations = [createResponse, retrieveResponse, cancelRespo
 
 async function sendResponse(exchange: HttpExchange, body: ResponseBody, context: ServiceContext): Promise<RunId> {
   const { model, user, stream, background, instructions, previous_response_id, tool_choice } = body
-  if (stream && exchange.request.method !== 'POST') throw new Problem('invalid', 'body.stream: needs a new response')
   const named = await sourceOf(body, context)
   return sendToAgent(
     exchange,

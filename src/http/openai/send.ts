@@ -105,7 +105,7 @@ function fingerprintOf(request: FastifyRequest, { deps }: ServiceContext): strin
   // The headers that name a chat are part of what is asked.
   const chat = chatOf(request.headers)
   return deps.digest(
-    [key, path, chat ? `${chat.by} ${chat.name}` : '', canonicalJson((request.body ?? {}) as Json)].join('\n'),
+    [key, path, canonicalJson((chat ?? {}) as Json), canonicalJson((request.body ?? {}) as Json)].join('\n'),
   )
 }
 
