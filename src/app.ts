@@ -195,8 +195,8 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
             store,
             clock,
             randomness,
-            findPassages: (question) => findPassages(question, { store, embeddings }),
-            findMessages: (question) => findMessages(question, { store, embeddings }),
+            findPassages: (question) => findPassages(question, { store, embeddings, shares }),
+            findMessages: (question) => findMessages(question, { store, embeddings, shares }),
           }),
           ...webTools({
             fetchPage: newOutbound({ ...PAGE_LIMITS, allow: configuration.web.private_hosts }).fetch.public,

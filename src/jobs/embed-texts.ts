@@ -4,14 +4,18 @@ import type { AgentId } from '../core/id.ts'
 import { handleOf, type Target } from '../core/target.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Embeddings } from '../ports/embeddings.ts'
+import type { Shares } from '../ports/shares.ts'
 import type { Store } from '../ports/store.ts'
 import { EMBEDDED_CHARACTERS, type NewVector, type VectorStore, type WaitingText } from '../ports/vector-store.ts'
+import { embedWithinShare } from '../service/search/embed-within-share.ts'
 import { embeddingTargetOf } from '../service/search/hybrid-search.ts'
 
 type TextEmbedderDeps = {
   vectors: VectorStore
   agents: Pick<Store['agents'], 'get'>
   embeddings: Embeddings
+  /** Absent: no organization has limits. */
+  shares?: Shares | undefined
   clock: Pick<Clock, 'monotonic'>
 }
 
@@ -38,7 +42,7 @@ const TEXT_FAILURES: ReadonlySet<FailureKind> = new Set<FailureKind>([
 ])
 
 /** Computes the vectors of texts in the background; until then keyword search finds them. */
-export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbedderDeps): TextEmbedder {
+export function newTextEmbedder({ vectors, agents, embeddings, shares, clock }: TextEmbedderDeps): TextEmbedder {
   const backoffs = new Map<string, { until: number; backoffMs: number }>()
   let doneUpTo = 0
   let reviewAt = 0
@@ -50,7 +54,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
     for (let page = 0; page < MAX_PAGES && !signal.aborted; page++) {
       const waiting = await vectors.waiting(after, PAGE)
       for (const { target, texts } of await byTarget(waiting)) {
-        const isDone = target === undefined || (!isBackingOff(target) && (await embedAll(target, texts, signal)))
+        const isDone = target === undefined || (!isBackingOff(target, texts) && (await embedAll(target, texts, signal)))
         if (!isDone) firstSkipped ??= texts[0]!.number - 1
       }
       after = waiting.at(-1)?.number ?? after
@@ -76,7 +80,8 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
       const { agentId, organizationId } = text
       if (!known.has(agentId)) known.set(agentId, await agents.get(organizationId, agentId))
       const target = embeddingTargetOf(known.get(agentId), embeddings)
-      const name = target ? handleOf(target) : ''
+      // An organization at its limit must not stop the texts of others.
+      const name = target ? `${handleOf(target)} ${organizationId}` : ''
       const group = groups.get(name) ?? { target, texts: [] }
       group.texts.push(text)
       groups.set(name, group)
@@ -84,21 +89,31 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
     return groups.values()
   }
 
-  const isBackingOff = (target: Target): boolean => (backoffs.get(handleOf(target))?.until ?? 0) > clock.monotonic()
+  const isBackingOff = (target: Target, texts: readonly WaitingText[]): boolean =>
+    [handleOf(target), ofOrganization(target, texts)].some(
+      (name) => (backoffs.get(name)?.until ?? 0) > clock.monotonic(),
+    )
 
-  function backOff(target: Target, { retryAfterMs }: Failure): void {
-    const before = backoffs.get(handleOf(target))?.backoffMs ?? FIRST_BACKOFF_MS / 2
+  /** A limit holds for one organization, every other failure for the model. */
+  function backOff(target: Target, texts: readonly WaitingText[], { kind, retryAfterMs }: Failure): void {
+    const name = kind === 'spending-limit' ? ofOrganization(target, texts) : handleOf(target)
+    const before = backoffs.get(name)?.backoffMs ?? FIRST_BACKOFF_MS / 2
     const backoffMs = Math.min(MAX_BACKOFF_MS, Math.max(before * 2, retryAfterMs ?? 0))
-    backoffs.set(handleOf(target), { until: clock.monotonic() + backoffMs, backoffMs })
+    backoffs.set(name, { until: clock.monotonic() + backoffMs, backoffMs })
   }
+
+  const ofOrganization = (target: Target, texts: readonly WaitingText[]): string =>
+    `${handleOf(target)} ${texts[0]!.organizationId}`
 
   /** False: some texts are not embedded yet. */
   async function embedAll(target: Target, waiting: WaitingText[], signal: AbortSignal): Promise<boolean> {
     const model = handleOf(target)
     const texts = waiting.map(({ text }) => text.slice(0, EMBEDDED_CHARACTERS).toWellFormed())
-    const answer = await embeddings.embedder.embed(target, texts, { purpose: 'storage', signal })
+    const payer = { organizationId: waiting[0]!.organizationId, shares }
+    const answer = await embedWithinShare({ target, texts, payer }, { purpose: 'storage', signal }, embeddings)
     if (answer.type === 'vectors') {
       backoffs.delete(model)
+      backoffs.delete(ofOrganization(target, waiting))
       const results = waiting.map(
         ({ number, agentId }, index): NewVector => ({
           number,
@@ -112,7 +127,7 @@ export function newTextEmbedder({ vectors, agents, embeddings, clock }: TextEmbe
     }
     const { failure } = answer
     if (!TEXT_FAILURES.has(failure.kind)) {
-      if (!signal.aborted) backOff(target, failure)
+      if (!signal.aborted) backOff(target, waiting, failure)
       return false
     }
     if (waiting.length > 1) {

@@ -14,13 +14,15 @@ const INDEXING_MS = 50
 /** Indexes messages and embeds messages and passages while little else runs. */
 export function startSearchIndexer({ context }: Pick<JobDeps, 'context'>): RunningJob {
   const { deps, embeddings } = context
-  const { store, clock, report } = deps
+  const { store, clock, report, shares } = deps
   const stopping = new AbortController()
   const flight = newSingleFlight(report)
   const vectorStores = embeddings.messages
     ? [store.passages.vectors, store.messageSearch.vectors]
     : [store.passages.vectors]
-  const embedders = vectorStores.map((vectors) => newTextEmbedder({ vectors, agents: store.agents, embeddings, clock }))
+  const embedders = vectorStores.map((vectors) =>
+    newTextEmbedder({ vectors, agents: store.agents, embeddings, shares, clock }),
+  )
   let ticks = -TICKS_BEFORE_FIRST
 
   const stopTicking = clock.every(TICK_MS, () => {

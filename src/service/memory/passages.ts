@@ -6,6 +6,7 @@ import type { Passage, PassageQuery } from '../../core/passage.ts'
 import { Problem } from '../../core/problem.ts'
 import type { Embeddings } from '../../ports/embeddings.ts'
 import type { ListPage } from '../../ports/list-page.ts'
+import type { Shares } from '../../ports/shares.ts'
 import type { Store } from '../../ports/store.ts'
 import type { QueryEmbedding } from '../../ports/vector-store.ts'
 import { findEmbeddingTarget, type HybridSearchResult, hybridSearch } from '../search/hybrid-search.ts'
@@ -50,7 +51,7 @@ export const searchPassages = (
 ): Promise<HybridSearchResult<Passage>> =>
   findPassages(
     { organizationId, query, signal, ...defined({ agentId: agent ? agent.id : undefined }) },
-    { store: deps.store, embeddings },
+    { store: deps.store, embeddings, ...defined({ shares: deps.shares }) },
   )
 
 export async function deletePassage(agent: Agent, id: PassageId, context: ServiceContext): Promise<void> {
@@ -66,7 +67,7 @@ type PassageSearchRequest = {
   signal: AbortSignal
 }
 
-type PassageSearchDeps = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings }
+type PassageSearchDeps = { store: Pick<Store, 'passages' | 'agents'>; embeddings: Embeddings; shares?: Shares }
 
 export async function findPassages(
   request: PassageSearchRequest,
@@ -83,5 +84,9 @@ export async function findPassages(
       passages.vectors.nearest(organizationId, agentId, { ...query, ...meaning, limit }),
     keyOf: ({ id }: Passage) => id,
   }
-  return hybridSearch(search, { target: await findEmbeddingTarget(request, deps), embeddings: deps.embeddings })
+  return hybridSearch(search, {
+    target: await findEmbeddingTarget(request, deps),
+    embeddings: deps.embeddings,
+    payer: { organizationId, shares: deps.shares },
+  })
 }

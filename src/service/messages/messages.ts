@@ -6,6 +6,7 @@ import { searchableText, searchTerms } from '../../core/search-terms.ts'
 import type { Embeddings } from '../../ports/embeddings.ts'
 import { type ListPage, PAGE_BYTES } from '../../ports/list-page.ts'
 import type { MessageSearchQuery, MessageWithAgent } from '../../ports/message-search-store.ts'
+import type { Shares } from '../../ports/shares.ts'
 import type { MessagePage, Store } from '../../ports/store.ts'
 import type { QueryEmbedding } from '../../ports/vector-store.ts'
 import { findEmbeddingTarget, type HybridSearchResult, hybridSearch, type RankedItem } from '../search/hybrid-search.ts'
@@ -59,7 +60,8 @@ const ROLES = ['user', 'assistant', 'system']
 export async function searchMessages(request: SearchMessagesRequest, context: ServiceContext): Promise<FoundMessage[]> {
   const { text, agentId, limit, by, signal, ...range } = request
   const { organizationId, embeddings } = context
-  const parts = { store: context.deps.store, embeddings }
+  const { store, shares } = context.deps
+  const parts = { store, embeddings, ...defined({ shares }) }
   // With search terms one batch is enough: every match has text, and copies of one message are few.
   const batches = searchTerms(text).length > 0 ? 1 : MAX_BATCHES
   const found = new Map<string, FoundMessage>()
@@ -111,7 +113,7 @@ type MessageSearchRequest = {
   signal: AbortSignal
 }
 
-type MessageSearchDeps = { store: Pick<Store, 'messageSearch' | 'agents'>; embeddings: Embeddings }
+type MessageSearchDeps = { store: Pick<Store, 'messageSearch' | 'agents'>; embeddings: Embeddings; shares?: Shares }
 
 export async function findMessages(
   request: MessageSearchRequest,
@@ -134,5 +136,6 @@ export async function findMessages(
   return hybridSearch(search, {
     target: usesMeaning ? await findEmbeddingTarget(request, deps) : undefined,
     embeddings,
+    payer: { organizationId, shares: deps.shares },
   })
 }

@@ -6,6 +6,7 @@ import { handleOf, parseTarget, type Target } from '../../core/target.ts'
 import type { Embeddings } from '../../ports/embeddings.ts'
 import type { Store } from '../../ports/store.ts'
 import type { QueryEmbedding } from '../../ports/vector-store.ts'
+import { type EmbeddingPayer, embedWithinShare } from './embed-within-share.ts'
 
 export type RankedItem<T> = { item: T; wordRank?: number; vectorRank?: number; score: number }
 
@@ -31,7 +32,7 @@ const MIN_CANDIDATES = 50
 /** Combines keyword and vector search. A failure of the embedding model falls back to keywords only. */
 export async function hybridSearch<T>(
   query: HybridQuery<T>,
-  { target, embeddings }: { target: Target | undefined; embeddings: Embeddings },
+  { target, embeddings, payer }: { target: Target | undefined; embeddings: Embeddings; payer: EmbeddingPayer },
 ): Promise<HybridSearchResult<T>> {
   const { text, limit, byWords, keyOf } = query
   if (!target || searchTerms(text).length === 0)
@@ -39,7 +40,7 @@ export async function hybridSearch<T>(
   const candidates = Math.max(limit, MIN_CANDIDATES)
   const [words, meaning] = await Promise.all([
     byWords(candidates),
-    searchByMeaning({ ...query, limit: candidates }, target, embeddings),
+    searchByMeaning({ ...query, limit: candidates }, { target, payer }, embeddings),
   ])
   if (meaning.type === 'failed')
     return { found: rankItems([words], keyOf).slice(0, limit), mode: 'words', fallback: meaning.detail }
@@ -50,10 +51,11 @@ type MeaningSearchResult<T> = { type: 'found'; items: T[] } | { type: 'failed'; 
 
 async function searchByMeaning<T>(
   { text, limit, signal, byMeaning }: HybridQuery<T>,
-  target: Target,
-  { embedder }: Embeddings,
+  { target, payer }: { target: Target; payer: EmbeddingPayer },
+  embeddings: Embeddings,
 ): Promise<MeaningSearchResult<T>> {
-  const answer = await embedder.embed(target, [text], { purpose: 'question', signal })
+  const asked = { target, texts: [text], payer }
+  const answer = await embedWithinShare(asked, { purpose: 'question', signal }, embeddings)
   const model = handleOf(target)
   if (answer.type === 'failure') {
     const { kind, detail } = answer.failure
