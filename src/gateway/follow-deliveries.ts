@@ -5,6 +5,7 @@ import { openDeliveries } from '../service/gateway/deliveries.ts'
 import { waitForRun } from '../service/runs/watch-run.ts'
 import type { AccountDeps } from './account-deps.ts'
 import type { OutboundPump } from './outbound-pump.ts'
+import { newRounds } from './rounds.ts'
 import { showProgress } from './show-progress.ts'
 
 /** Follows the runs whose outcome is owed to a chat, shows their progress and hands their outcome to the outbox. */
@@ -24,34 +25,21 @@ export function newFollowers(deps: AccountDeps & { outbound: OutboundPump }): Fo
     maxText: platform.capabilities.maxText,
     notifiesOfEdits: platform.capabilities.notifiesOfEdits,
   }
-  let round: Promise<void> | undefined
-  let isWoken = false
-
-  function wake(): void {
-    isWoken = true
-    if (round || signal.aborted) return
-    round = runRounds().finally(() => {
-      round = undefined
-      if (isWoken) wake()
-    })
-  }
-
-  async function runRounds(): Promise<void> {
-    while (isWoken && !signal.aborted) {
-      isWoken = false
-      try {
-        await startRound()
-      } catch (fault) {
-        fail(fault, 'reading the runs whose answers are owed')
-      }
-    }
-  }
+  const rounds = newRounds({
+    work: startRound,
+    failed(fault) {
+      fail(fault, 'reading the runs whose answers are owed')
+    },
+    clock,
+    signal,
+  })
 
   async function startRound(): Promise<void> {
     for (const delivery of await openDeliveries(scope, ROUND, context)) {
       if (followed.has(delivery.runId) || signal.aborted) continue
       if (delivery.state === 'open' && followed.size < MOST_FOLLOWED) start(delivery)
-      else await deliver(delivery)
+      // One that cannot be delivered does not hold up those after it.
+      else await deliver(delivery).catch((fault) => fail(fault, `delivering ${delivery.runId}`))
     }
   }
 
@@ -63,7 +51,7 @@ export function newFollowers(deps: AccountDeps & { outbound: OutboundPump }): Fo
       })
       .finally(() => {
         followed.delete(delivery.runId)
-        wake()
+        rounds.wake()
       })
     followed.set(delivery.runId, done)
   }
@@ -90,13 +78,13 @@ export function newFollowers(deps: AccountDeps & { outbound: OutboundPump }): Fo
     if (progress === 'running') return
     outbound.wake()
     // A continuing run may be owed now.
-    if (progress === 'ended') isWoken = true
+    if (progress === 'ended') rounds.wake()
   }
 
   return {
-    wake,
+    wake: rounds.wake,
     async stop() {
-      await round
+      await rounds.ended()
       await Promise.all(followed.values())
     },
   }

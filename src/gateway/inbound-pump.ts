@@ -3,6 +3,7 @@ import { CUT_LENGTH, partsOf } from '../core/gateway/join-parts.ts'
 import { joinUpdates, pendingUpdates } from '../service/gateway/updates.ts'
 import type { AccountDeps } from './account-deps.ts'
 import { handleMessage, handleNow, type ReadUpdate } from './handle-update.ts'
+import { newRounds } from './rounds.ts'
 
 /** Handles stored updates: each lane in its order, commands and buttons at once. */
 type InboundPump = { wake(): void; stop(): Promise<void> }
@@ -18,29 +19,15 @@ export function newInboundPump(deps: AccountDeps & { onTaken(): void }): Inbound
   const busyLanes = new Map<string, Promise<void>>()
   const busyNumbers = new Set<number>()
   const notBefore = new Map<string, number>()
-  let round: Promise<void> | undefined
-  let isWoken = false
-
-  function wake(): void {
-    isWoken = true
-    if (round || signal.aborted) return
-    round = runRounds().finally(() => {
-      round = undefined
-      if (isWoken) wake()
-    })
-  }
-
-  async function runRounds(): Promise<void> {
-    while (isWoken && !signal.aborted) {
-      isWoken = false
-      try {
-        await startRound()
-      } catch (fault) {
-        fail(fault, 'reading the updates')
-        wakeIn(RETRY_MS)
-      }
-    }
-  }
+  const rounds = newRounds({
+    work: startRound,
+    failed(fault) {
+      fail(fault, 'reading the updates')
+      rounds.wakeIn(RETRY_MS)
+    },
+    clock,
+    signal,
+  })
 
   async function startRound(): Promise<void> {
     const rows = await pendingUpdates(scope, ROUND, context)
@@ -54,11 +41,16 @@ export function newInboundPump(deps: AccountDeps & { onTaken(): void }): Inbound
       }
     }
     for (const [lane, waiting] of lanes) {
-      if (busyLanes.has(lane) || (notBefore.get(lane) ?? 0) > clock.now()) continue
+      if (busyLanes.has(lane)) continue
+      const waitMs = (notBefore.get(lane) ?? 0) - clock.now()
+      if (waitMs > 0) {
+        rounds.wakeIn(waitMs)
+        continue
+      }
       notBefore.delete(lane)
       const done = work(waiting).finally(() => {
         busyLanes.delete(lane)
-        wake()
+        rounds.wake()
       })
       busyLanes.set(lane, done)
     }
@@ -77,7 +69,7 @@ export function newInboundPump(deps: AccountDeps & { onTaken(): void }): Inbound
       .finally(() => {
         busyNumbers.delete(row.number)
         busyLanes.delete(key)
-        wake()
+        rounds.wake()
       })
     busyLanes.set(key, done)
   }
@@ -109,17 +101,13 @@ export function newInboundPump(deps: AccountDeps & { onTaken(): void }): Inbound
 
   function delay(lane: string, ms: number): void {
     notBefore.set(lane, clock.now() + ms)
-    wakeIn(ms)
-  }
-
-  function wakeIn(ms: number): void {
-    void clock.sleep(ms, signal).then(wake)
+    rounds.wakeIn(ms)
   }
 
   return {
-    wake,
+    wake: rounds.wake,
     async stop() {
-      await round
+      await rounds.ended()
       await Promise.all(busyLanes.values())
     },
   }

@@ -7,6 +7,7 @@ import type { CallOutcome } from '../ports/platform.ts'
 import { LostAccount } from '../service/gateway/gateway-scope.ts'
 import { beginSend, endSend, moveChat, openMessages, recoverSending, tellUnknown } from '../service/gateway/outbox.ts'
 import type { AccountDeps } from './account-deps.ts'
+import { newRounds } from './rounds.ts'
 
 /** Sends stored messages: those of a chat in their order, and each call committed before it is made. */
 export type OutboundPump = {
@@ -27,30 +28,20 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
   const busyChats = new Map<string, Promise<void>>()
   const waitingChats = new Set<string>()
   let isRecovered = false
-  let round: Promise<void> | undefined
-  let isWoken = false
+  const rounds = newRounds({
+    work: recoverAndStart,
+    failed(fault) {
+      fail(fault, 'reading the messages to send')
+      rounds.wakeIn(RETRY_MS)
+    },
+    clock,
+    signal,
+  })
 
-  function wake(): void {
-    isWoken = true
-    if (round || signal.aborted) return
-    round = runRounds().finally(() => {
-      round = undefined
-      if (isWoken) wake()
-    })
-  }
-
-  async function runRounds(): Promise<void> {
-    while (isWoken && !signal.aborted) {
-      isWoken = false
-      try {
-        if (!isRecovered) await recoverSending(scope, capabilities, context)
-        isRecovered = true
-        await startRound()
-      } catch (fault) {
-        fail(fault, 'reading the messages to send')
-        wakeIn(RETRY_MS)
-      }
-    }
+  async function recoverAndStart(): Promise<void> {
+    if (!isRecovered) await recoverSending(scope, capabilities, context)
+    isRecovered = true
+    await startRound()
   }
 
   /** The first open message of each chat: the others wait for it. */
@@ -63,7 +54,7 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
       waitingChats.add(chatId)
       const waitMs = row.dueAt - clock.now()
       if (busyChats.has(chatId)) continue
-      if (waitMs > 0) wakeIn(Math.min(waitMs, LONGEST_SLEEP_MS))
+      if (waitMs > 0) rounds.wakeIn(Math.min(waitMs, LONGEST_SLEEP_MS))
       else start(chatId, row)
     }
   }
@@ -77,7 +68,7 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
       })
       .finally(() => {
         busyChats.delete(chatId)
-        wake()
+        rounds.wake()
       })
     busyChats.set(chatId, done)
   }
@@ -162,22 +153,18 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
       })
       .finally(() => {
         busyChats.delete(chatId)
-        wake()
+        rounds.wake()
       })
     busyChats.set(chatId, done)
     await done
     return true
   }
 
-  function wakeIn(ms: number): void {
-    void clock.sleep(ms, signal).then(wake)
-  }
-
   return {
-    wake,
+    wake: rounds.wake,
     spare,
     async stop() {
-      await round
+      await rounds.ended()
       await Promise.all(busyChats.values())
     },
   }

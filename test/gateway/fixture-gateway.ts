@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { AccountSettings } from '../../src/core/gateway/settings.ts'
+import type { Transcribe } from '../../src/gateway/account-deps.ts'
 import { type Gateway, startGateway } from '../../src/gateway/gateway.ts'
 import { type OpenPlatform, openPlatform } from '../../src/gateway/platforms.ts'
 import {
@@ -21,7 +22,7 @@ export type GatewayFixture = {
   telegram: TelegramServer
   settings: AccountSettings
   /** Restarts the gateway with other settings. */
-  configure(changed: Partial<AccountSettings>): Promise<void>
+  configure(changed: Partial<AccountSettings>, deps?: { transcribe?: Transcribe | undefined }): Promise<void>
   stop(): Promise<void>
   start(): void
   /** What the bot says in a chat now, without placeholders. */
@@ -34,6 +35,7 @@ type Options = {
   home?: HomeFixtureOptions
   telegram?: TelegramOptions
   settings?: Partial<AccountSettings>
+  transcribe?: Transcribe
   /** Calls wait for the rates of the platform. */
   isPaced?: boolean
 }
@@ -61,11 +63,13 @@ export async function openGatewayFixture(context: TestContext, options: Options 
   })
   const fixture = await openHomeFixture(context, options.home)
   let settings = settingsFor(telegram.url, options.settings)
+  let { transcribe } = options
   const start = () => {
     gateway = startGateway({
       accounts: { bot: settings },
       context: fixture.context,
       open: options.isPaced ? openPlatform : openWithoutPace,
+      transcribe: () => transcribe,
     })
   }
   start()
@@ -79,8 +83,9 @@ export async function openGatewayFixture(context: TestContext, options: Options 
     get settings() {
       return settings
     },
-    async configure(changed) {
+    async configure(changed, deps) {
       await stop()
+      if (deps) transcribe = deps.transcribe
       settings = { ...settings, ...changed }
       start()
     },

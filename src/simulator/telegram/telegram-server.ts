@@ -169,11 +169,16 @@ export async function startTelegram(options: TelegramOptions = {}): Promise<Tele
   }
 
   let delivering: Promise<void> | undefined
+  let isAwaited = false
 
   async function deliverToWebhooks(): Promise<void> {
+    isAwaited = true
     if (delivering || webhooks.size === 0) return
+    isAwaited = false
     delivering = deliverAll().finally(() => {
       delivering = undefined
+      // An update that came meanwhile may have been missed.
+      if (isAwaited) void deliverToWebhooks()
     })
   }
 
