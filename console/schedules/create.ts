@@ -54,7 +54,7 @@ export function CreateSchedule() {
           timing.value = (event.target as HTMLSelectElement).value as Timing
         }}>${Object.entries(TIMINGS).map(([key, title]) => html`<option value=${key} key=${key}>${title}</option>`)}</select>
         <${TimingFields} timing=${timing.value} />
-        <p class="hint">Calls that need approval are denied in its runs: nobody waits for them. The command line has more settings.</p>
+        <p class="hint">Calls that need approval are denied in its runs, because no person waits for them. The command line has more settings.</p>
         <div class="bar"><button class="primary">Create</button></div>
         <${Fault} failure=${failure.value} />
       </form>

@@ -44,7 +44,7 @@ export function ScheduleScreen({ id }: { id: string }) {
     <${Actions} schedule=${schedule} />
     <h2>Message</h2>
     <${PlainText} text=${messageText(schedule)} />
-    <p class="hint">An instant may fire up to ${duration(schedule.grace_seconds * 1_000)} late. ${schedule.coalesce ? 'Of several that are due, the last one fires.' : 'Each of several that are due fires.'}
+    <p class="hint">An instant may fire up to ${duration(schedule.grace_seconds * 1_000)} late. ${schedule.coalesce ? 'Of several that are due, the last one fires.' : 'Each of several that are due fires.'}${' '}
       Calls that need approval ${schedule.on_guarded === 'ask' ? 'wait for a person' : 'are denied'}.${schedule.model ? ` Model: ${visible(schedule.model)}.` : ''}</p>
     <h2>Next</h2>
     <${Fault} failure=${upcoming.failure} />
@@ -115,7 +115,7 @@ function History({ instants }: { instants: readonly Instant[] }) {
         (one) => html`
         <tr key=${`${one.instant} ${one.manual}`}>
           <td title=${ageOf(one.instant)}>${clockTime(one.instant)}${one.count > 1 && html` <small>to ${clockTime(one.last_instant)}, ${one.count} instants</small>`}</td>
-          <td class=${OUTCOME_CLASS[one.outcome]}>${one.outcome}${one.manual ? ' by hand' : ''}</td>
+          <td class=${OUTCOME_CLASS[one.outcome]}>${one.outcome}${one.manual ? ', run now' : ''}</td>
           <td>${visible(one.reason ?? '')}${one.outcome === 'fired' && one.late_seconds >= 1 ? `${duration(one.late_seconds * 1_000)} late` : ''}</td>
           <td>${one.run_id && html`<a href=${hrefOf('runs', one.run_id)}>Run</a>`}</td>
         </tr>`,

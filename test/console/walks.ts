@@ -325,7 +325,7 @@ export function testWalks(
     await page.locator('.plain-list li').nth(4).waitFor()
     await page.getByText('No instant has come yet.').waitFor()
     await page.getByRole('button', { name: 'Run now' }).click()
-    await page.getByRole('cell', { name: 'fired by hand' }).waitFor()
+    await page.getByRole('cell', { name: 'fired, run now' }).waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
     await page.getByText('It is paused').waitFor()
     assert.deepEqual(await accessibilityFaults(page), [], 'schedule')
