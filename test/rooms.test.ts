@@ -46,7 +46,7 @@ const DOORS: Record<string, Doors> = {
   jobs: { rooms: ['core', 'ports', 'service'], packages: [] },
   gateway: {
     rooms: ['core', 'ports', 'service'],
-    packages: ['node:', 'grammy', '@slack/web-api', '@slack/socket-mode'],
+    packages: ['node:', 'grammy', '@slack/web-api', '@slack/socket-mode', '@discordjs/rest', '@discordjs/ws'],
   },
   http: {
     rooms: ['core', 'ports', 'service', 'disk'],
@@ -110,7 +110,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     hooks: ['database', 'rows', 'runs'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
-  gateway: { telegram: [], slack: [] },
+  gateway: { telegram: [], slack: [], discord: [] },
 }
 
 /** Clock and randomness are ports: the simulator must be able to run these rooms on a virtual clock. */

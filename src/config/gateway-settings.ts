@@ -41,7 +41,7 @@ export const GATEWAY = {
   }),
   token: setting(inFileOnly(headerText), {
     description: 'The token of the bot',
-    defaultText: '`TELEGRAM_BOT_TOKEN` or `SLACK_BOT_TOKEN` of the environment',
+    defaultText: '`TELEGRAM_BOT_TOKEN`, `SLACK_BOT_TOKEN` or `DISCORD_BOT_TOKEN` of the environment',
   }),
   app_token: setting(inFileOnly(headerText), {
     description: 'Slack: the app-level token, with which the server connects',
@@ -49,7 +49,7 @@ export const GATEWAY = {
   }),
   api_root: setting(inFileOnly(httpUrl), {
     description: 'Where the API of the platform is',
-    defaultText: '`TELEGRAM_API_ROOT` or `SLACK_API_ROOT` of the environment, or that of the platform',
+    defaultText: '`TELEGRAM_API_ROOT`, `SLACK_API_ROOT` or `DISCORD_API_ROOT` of the environment, or that of the platform',
   }),
   access: setting(inFileOnly(oneOf(ACCESS_POLICIES)), {
     description:

@@ -6,6 +6,7 @@ import type { ChatAddress } from '../core/gateway/session.ts'
 import type { CallOutcome } from '../ports/platform.ts'
 import { LostAccount } from '../service/gateway/gateway-scope.ts'
 import { beginSend, endSend, moveChat, openMessages, recoverSending, tellUnknown } from '../service/gateway/outbox.ts'
+import { listOutbound } from '../service/gateway/updates.ts'
 import type { AccountDeps } from './account-deps.ts'
 import { newRounds } from './rounds.ts'
 
@@ -19,6 +20,8 @@ export type OutboundPump = {
 
 const ROUND = 300
 const RETRY_MS = 1_000
+/** Messages among which one that was found must not be. */
+const RECENT = 1_000
 
 export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailure): void }): OutboundPump {
   const { scope, platform, context, signal, callSignal, fail } = deps
@@ -105,7 +108,8 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
         return platform.place({ address, ...replyTo }, callSignal)
       case 'send':
         if (row.failures > 0 && platform.find) {
-          const found = await platform.find({ key: row.key, address, since: row.createdAt }, callSignal)
+          const sent = { key: row.key, text, address, since: row.createdAt, isTaken: await takenBesides(row) }
+          const found = await platform.find(sent, callSignal)
           // Reading changes nothing, so it is repeated like a call that was not made.
           if (found.type === 'failed') return failedToRead(found.failure)
           if (found.messageId !== undefined) return { type: 'done', messageId: found.messageId }
@@ -117,6 +121,12 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
         return edited.type === 'done' ? { type: 'done', messageId } : edited
       }
     }
+  }
+
+  async function takenBesides({ number }: OutboundRow): Promise<(messageId: string) => boolean> {
+    const rows = await listOutbound({ account: scope.lease.account, limit: RECENT }, context)
+    const taken = new Set(rows.filter((each) => each.number !== number).map(({ messageId }) => messageId))
+    return (messageId) => taken.has(messageId)
   }
 
   async function afterFailedCall(row: OutboundRow, call: Call, failure: CallFailure): Promise<void> {

@@ -9,6 +9,7 @@ export type OpenPlatform = (settings: AccountSettings, known?: BotIdentity) => P
 const OPEN: Record<PlatformName, OpenPlatform> = {
   telegram: async (...given) => (await import('./telegram/telegram.ts')).openTelegram(...given),
   slack: async (...given) => (await import('./slack/slack.ts')).openSlack(...given),
+  discord: async (...given) => (await import('./discord/discord.ts')).openDiscord(...given),
 }
 
 export const openPlatform: OpenPlatform = (settings, known) => OPEN[settings.platform](settings, known)

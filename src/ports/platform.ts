@@ -81,7 +81,14 @@ export type PlatformConnection = {
   ): Promise<CallOutcome>
   /** The message that was sent with this key, not before `since`, on a `readable` platform. */
   find?(
-    sent: { key: string; address: ChatAddress; since: number },
+    sent: {
+      key: string
+      text: string
+      address: ChatAddress
+      since: number
+      /** Whether this is another message of ours. */
+      isTaken(messageId: string): boolean
+    },
     signal: AbortSignal,
   ): Promise<CallOutcome<{ messageId?: string }>>
   /** Answers the press of a button, which a person waits for. */

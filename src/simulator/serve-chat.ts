@@ -6,6 +6,7 @@ import type { SimulateChatOptions, SimulatedChat } from './simulated-chat.ts'
 const SERVE: Record<PlatformName, (options: SimulateChatOptions) => Promise<SimulatedChat>> = {
   telegram: async (options) => (await import('./telegram/serve-telegram.ts')).serveTelegram(options),
   slack: async (options) => (await import('./slack/serve-slack.ts')).serveSlack(options),
+  discord: async (options) => (await import('./discord/serve-discord.ts')).serveDiscord(options),
 }
 
 type ServeChatResult = ({ type: 'serving' } & SimulatedChat) | { type: 'refused'; because: 'port'; reasons: string[] }

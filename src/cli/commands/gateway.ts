@@ -42,7 +42,7 @@ export const accounts = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
     if (json) return printJson(out, all.map(accountJson))
     if (all.length === 0) {
       out.line(
-        'No account is configured. Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or add one under `gateway` in config.yaml.',
+        'No account is configured. Set TELEGRAM_BOT_TOKEN, SLACK_BOT_TOKEN or DISCORD_BOT_TOKEN, or add one under `gateway` in config.yaml.',
       )
       return
     }

@@ -32,6 +32,22 @@ const PLATFORMS = {
       },
     },
   },
+  discord: {
+    title: 'Discord',
+    variables: { token: 'DISCORD_BOT_TOKEN', apiRoot: 'DISCORD_API_ROOT' },
+    setup: {
+      first: [
+        'At https://discord.com/developers/applications, create an application. Under Bot, enable "Message Content Intent".',
+        'Reset the token there, and copy it.',
+      ],
+      secrets: [{ key: 'token', question: 'Token of the bot' }],
+      next: {
+        greet:
+          'Under OAuth2, make a link with the scopes bot and applications.commands, and invite the bot. Write to BOT: it shows you a pairing code.',
+        group: 'For a channel: write `@BOT /whoami` there, and put its id under `groups` in config.yaml.',
+      },
+    },
+  },
 } as const satisfies Record<string, { title: string; variables: AccountVariables; setup: AccountSetup }>
 
 /** Environment variables of an account. `token`: implies one. `appToken`: where the connection has a token of its own. */

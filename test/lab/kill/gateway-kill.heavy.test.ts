@@ -14,12 +14,14 @@ test(`a server killed ${KILLS} times between updates and their answers answers e
   assert.ok(report.messages >= KILLS)
 })
 
-test(`Slack: a server killed ${KILLS} times answers every message once, and leaves no message unknown or empty`, {
-  timeout: 600_000,
-}, async () => {
-  const report = await runGatewayKills({ kills: KILLS, seed: SEED, platform: 'slack' })
-  assert.deepEqual(report.violations, [])
-})
+for (const platform of ['slack', 'discord'] as const) {
+  test(`${platform}: a server killed ${KILLS} times answers every message once, and leaves no message unknown or empty`, {
+    timeout: 600_000,
+  }, async () => {
+    const report = await runGatewayKills({ kills: KILLS, seed: SEED, platform })
+    assert.deepEqual(report.violations, [])
+  })
+}
 
 test('two servers on one PostgreSQL with the same account, killed in turn, lose nothing and say nothing twice', {
   timeout: 600_000,

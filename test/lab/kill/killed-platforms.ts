@@ -1,4 +1,5 @@
 import type { CallFault } from '../../../src/simulator/call-fault.ts'
+import { startDiscord } from '../../../src/simulator/discord/discord-server.ts'
 import { startSlack } from '../../../src/simulator/slack/slack-server.ts'
 import { startTelegram } from '../../../src/simulator/telegram/telegram-server.ts'
 
@@ -83,5 +84,35 @@ const startSlackUnderKills: Start = async (fraction) => {
   }
 }
 
-export const KILLED_PLATFORMS = { telegram: startTelegramUnderKills, slack: startSlackUnderKills } as const
+const startDiscordUnderKills: Start = async (fraction) => {
+  const token = 'discord-killed'
+  const discord = await startDiscord({
+    token,
+    fault: ({ method, path }) =>
+      method !== 'GET' && /\/channels\/\d+\/messages/.test(path) ? drawFault(fraction) : undefined,
+  })
+  return {
+    settings: { platform: 'discord', token, api_root: discord.url },
+    say(text, person) {
+      const user = { id: String(100_000_000_000_002_000 + person), username: 'Person' }
+      return discord.say(text, { user }).channel.id
+    },
+    said: () =>
+      discord.messages
+        .filter(({ author, content }) => author.bot === true && content !== '…')
+        .map(({ channel, content }) => ({ chat: channel.id, text: content })),
+    cut: () => discord.calls.filter(({ isAnswered }) => !isAnswered).length,
+    strays() {
+      const strays = discord.messages.filter(({ author, content }) => author.bot === true && content === '…')
+      return { count: strays.length, violations: strays.map(({ id }) => `the placeholder ${id} stayed empty`) }
+    },
+    close: discord.close,
+  }
+}
+
+export const KILLED_PLATFORMS = {
+  telegram: startTelegramUnderKills,
+  slack: startSlackUnderKills,
+  discord: startDiscordUnderKills,
+} as const
 export type KilledPlatformName = keyof typeof KILLED_PLATFORMS

@@ -1,0 +1,80 @@
+import type { CallFailure, CallFailureKind } from '../../core/gateway/send-plan.ts'
+
+/** What the JSON error codes of Discord mean. Others are decided by their status. */
+const CODES: Readonly<Record<number, CallFailureKind>> = {
+  10003: 'dead-target',
+  10004: 'dead-target',
+  10008: 'message-gone',
+  10013: 'dead-target',
+  40005: 'too-large',
+  50001: 'dead-target',
+  50005: 'message-gone',
+  50007: 'dead-target',
+  50013: 'dead-target',
+  50083: 'thread-gone',
+}
+
+/** An answer of the API that is an error. */
+export function failureOf({
+  code,
+  status,
+  message,
+}: {
+  code: number | string
+  status: number
+  message: string
+}): CallFailure {
+  if (status === 401) return { kind: 'unauthorized', detail: 'Discord refuses the token (401: Unauthorized)' }
+  if (/BASE_TYPE_MAX_LENGTH/.test(message)) return { kind: 'too-long', detail: message }
+  return { kind: CODES[Number(code)] ?? 'refused', detail: `${message} (${code})` }
+}
+
+/** A status without an answer of the API. */
+export const failureOfStatus = (status: number): CallFailure => ({
+  kind: status >= 500 ? 'unknown' : 'refused',
+  detail: `Discord answered ${status}`,
+})
+
+/** Why the gateway of Discord closed a connection, where a person has to act. */
+const CLOSE_CODES: Readonly<Record<number, string>> = {
+  4004: 'Discord refuses the token. Set the `token` of the account in config.yaml, or DISCORD_BOT_TOKEN.',
+  4010: 'Discord refuses the shard of the bot',
+  4011: 'The bot is in too many servers for one connection',
+  4013: 'Discord does not know the intents',
+  4014:
+    'Discord refuses the intents. Enable "Message Content Intent" for the bot at ' +
+    'https://discord.com/developers/applications, under Bot.',
+}
+
+export function failureOfClose(code: number): CallFailure | undefined {
+  const detail = CLOSE_CODES[code]
+  return detail === undefined ? undefined : { kind: 'unauthorized', detail }
+}
+
+export const NO_CONTENT_INTENT: CallFailure = {
+  kind: 'unauthorized',
+  detail:
+    'The bot cannot read messages in channels. Enable "Message Content Intent" for it at ' +
+    'https://discord.com/developers/applications, under Bot.',
+}
+
+/** Codes of connections that were never made: the request had no effect. */
+const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+/** A call without an answer. */
+export function lostCall(fault: unknown): CallFailure {
+  const code = codeOf(fault)
+  const isUnreachable = code !== undefined && NEVER_SENT.has(code)
+  const what = isUnreachable ? 'cannot reach Discord' : 'Discord did not answer'
+  const message = fault instanceof Error ? fault.message : 'no reason'
+  return { kind: isUnreachable ? 'unreachable' : 'unknown', detail: `${what} (${code ?? message})` }
+}
+
+function codeOf(fault: unknown): string | undefined {
+  for (let each = fault, depth = 0; each && depth < 4; depth++) {
+    const { code, cause, errors } = each as { code?: unknown; cause?: unknown; errors?: unknown[] }
+    if (typeof code === 'string') return code
+    each = cause ?? errors?.[0]
+  }
+  return undefined
+}
