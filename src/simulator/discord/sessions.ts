@@ -5,7 +5,7 @@ type SessionEvent = { op: 0; t: string; s: number; d: Record<string, unknown> }
 type SimulatedSession = { id: string; events: SessionEvent[]; socket: WebSocket | undefined }
 type Frame = { op: number; d?: unknown }
 
-export type SessionOptions = {
+type SessionOptions = {
   token(): string | undefined
   resumeUrl(): string
   /** Whether the bot may read messages. */
