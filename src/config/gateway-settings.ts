@@ -49,7 +49,8 @@ export const GATEWAY = {
   }),
   api_root: setting(inFileOnly(httpUrl), {
     description: 'Where the API of the platform is',
-    defaultText: '`TELEGRAM_API_ROOT`, `SLACK_API_ROOT` or `DISCORD_API_ROOT` of the environment, or that of the platform',
+    defaultText:
+      '`TELEGRAM_API_ROOT`, `SLACK_API_ROOT` or `DISCORD_API_ROOT` of the environment, or that of the platform',
   }),
   access: setting(inFileOnly(oneOf(ACCESS_POLICIES)), {
     description:
