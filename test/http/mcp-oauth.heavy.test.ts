@@ -35,6 +35,8 @@ test('an expired token is renewed in the middle of a turn, once for many calls, 
 test('a token without a renewal that is rejected needs a person, and a server that is silent does not hold the turn', async (t) => {
   const { add, connect, issuer, turn, show } = await openOAuthFixture(t)
   issuer.issuesRefreshTokens = false
+  // About to expire, and still accepted.
+  issuer.lifetime = 10
   const { id } = await add()
   await connect(id)
   assert.equal((await turn()).output, 'the sea is calm')
@@ -42,6 +44,7 @@ test('a token without a renewal that is rejected needs a person, and a server th
   assert.match((await turn()).output, /no longer accepts the token, and there is none to renew it with/)
   assert.equal((await show(id)).authorization.state, 'needed')
   issuer.issuesRefreshTokens = true
+  issuer.lifetime = 3_600
   await connect(id)
   issuer.expireTokens()
   for (const fault of ['down', 'garbage'] as const) {
@@ -318,6 +321,15 @@ test('`holdfast mcp connect` prints the address, waits, and reads the tools, wit
     assert.equal(ended.code, 0, output + ended.stderr)
     assert.match(output, /Connected sea \(mcp_server-.*\): reached, 1 tool/)
   }
+  issuer.fault('authorize', 'refuses')
+  const refused = command()
+  await refused.waitUntil((output) => /http:\S+\/authorize\S+\n/.test(output), 'the address')
+  const waiting = (await shown(sea)).authorization.authorization_url!
+  await fetch(await issuer.visit(waiting))
+  const { code, stderr } = await refused.ended
+  assert.deepEqual([code === 0, /was not connected: .*access_denied: The person said no/.test(stderr)], [false, true])
+  issuer.fault('authorize', undefined)
+
   await connect()
   const ended = await holdfast(['mcp', 'disconnect', 'sea'], server)
   assert.match(ended.stdout, /Disconnected sea/)

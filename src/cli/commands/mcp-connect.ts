@@ -32,10 +32,11 @@ export const connect = (which: string, flags: ConnectFlags, cli: CliContext): Pr
     })
     const path = `/v1/mcp-servers/${server.id}/connect`
     if (session.server) {
+      const since = Date.now()
       const begun = await session.api.request<Begun>('POST', path, client)
       if (flags.json) return printJson(cli.out, begun)
       printAddress(begun, server, { cli, hint: 'Ctrl-C stops the wait; the address stays valid.' })
-      await untilDecided(server, session.context, new Date(begun.expires_at).getTime())
+      await untilDecided(server, session.context, { since, until: new Date(begun.expires_at).getTime() })
       return printServer(`Connected ${safeText(server.name)}`, server.id, { context: session.context, flags, cli })
     }
     const listener = await listenForAnswer()
@@ -62,16 +63,25 @@ function printAddress(
   notes.line(`Waiting for the decision. ${hint}`)
 }
 
+/** Longer than the server waits for the token endpoint. */
+const EXCHANGE_MS = 30_000
+
 /** The server finishes it; this process only looks. */
-async function untilDecided({ id, name }: ShownMcpServer, context: ServiceContext, until: number): Promise<void> {
+async function untilDecided(
+  { id, name }: ShownMcpServer,
+  context: ServiceContext,
+  { since, until }: { since: number; until: number },
+): Promise<void> {
+  let answeredAt: number | undefined
   for (;;) {
-    const { authorization } = await showMcpServer(id, context)
+    const { authorization, contact } = await showMcpServer(id, context)
     if (authorization.state === 'authorized') return
-    if (authorization.state !== 'waiting' && Date.now() < until) {
-      // Between the answer and the tokens there is no address to open.
-      await sleep(POLL_MS * 4)
-      const later = (await showMcpServer(id, context)).authorization
-      if (later.state === 'needed') throw new Problem('conflict', `${name} was not connected: ${later.detail}`)
+    if (authorization.state === 'needed') {
+      // Between the answer and the tokens it is needed, too: a refusal is stored with its time.
+      const isRefused = contact.state === 'needs-authorization' && contact.at >= since
+      answeredAt ??= Date.now()
+      if (isRefused || Date.now() - answeredAt > EXCHANGE_MS)
+        throw new Problem('conflict', `${name} was not connected: ${authorization.detail}`)
     }
     if (Date.now() >= until) throw new Problem('conflict', `No person authorized ${name} in time. Connect it again.`)
     await sleep(POLL_MS)

@@ -58,11 +58,14 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
     return next
   }
 
-  async function renew(server: HttpServer, failedSecret: string, signal: AbortSignal): Promise<string | Unauthorized> {
+  /** `expiring`: the server may still accept the token, so that nothing is lost if there is no newer one. */
+  async function renew(
+    server: HttpServer,
+    { failedSecret, why, signal }: { failedSecret: string; why: 'expiring' | 'rejected'; signal: AbortSignal },
+  ): Promise<string | Unauthorized> {
     const { id, organizationId } = server
     const credential = mcpCredentialId(id)
     const renewed = await refreshOnce(credential, { organizationId, failedSecret, signal })
-    const needed = (why: string): Unauthorized => ({ type: 'needed', why, challenge: { isForScope: false } })
     switch (renewed.type) {
       case 'refreshed':
         return (await read(server)).token ?? needed('its authorization was ended')
@@ -72,20 +75,18 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
         return (await credentials.get(organizationId, credential))
           ? { type: 'for-now', why: renewed.detail }
           : needed('its authorization was ended')
-      case 'unchanged': {
-        const detail = 'the server no longer accepts the token, and there is none to renew it with'
-        const row = await credentials.get(organizationId, credential)
-        // Another process may have stored a new token meanwhile: then this verdict is about the old one.
-        if (row)
-          await credentials.markDead(credential, {
-            generation: row.generation,
-            reason: 'rejected',
-            detail,
-            at: clock.now(),
-          })
-        return needed(refusedFor(detail))
-      }
+      case 'unchanged':
+        if (why === 'rejected') await endRejected(server, failedSecret)
+        return (await read(server)).token ?? needed(refusedFor(NOT_RENEWABLE))
     }
+  }
+
+  /** Only the token that was rejected: another process may have stored a new one meanwhile. */
+  async function endRejected({ id, organizationId }: HttpServer, failedSecret: string): Promise<void> {
+    const row = await credentials.get(organizationId, mcpCredentialId(id))
+    if (!row || box.open(row.sealed.secret, row.id) !== failedSecret) return
+    const verdict = { reason: 'rejected', detail: NOT_RENEWABLE, at: clock.now() }
+    await credentials.markDead(row.id, { generation: row.generation, ...verdict })
   }
 
   return {
@@ -106,7 +107,7 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
         const { token: before, expiresAt = Number.POSITIVE_INFINITY } = state()
         let token = before
         if (token !== undefined && expiresAt - MARGIN_MS <= clock.now()) {
-          const renewed = await renew(server, token, signal)
+          const renewed = await renew(server, { failedSecret: token, why: 'expiring', signal })
           // A token that cannot be renewed just now may still be accepted.
           if (typeof renewed === 'string') token = renewed
         }
@@ -124,7 +125,7 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
         }
         if (challenge.isForScope)
           return refuse({ type: 'needed', why: `it asks for the scope ${challenge.scope ?? '(not named)'}`, challenge })
-        const renewed = await renew(server, token, signal)
+        const renewed = await renew(server, { failedSecret: token, why: 'rejected', signal })
         if (typeof renewed !== 'string') return refuse(renewed)
         await response.body?.cancel()
         // With 401 the server has not accepted the request, so it may be sent again.
@@ -136,6 +137,10 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
     },
   }
 }
+
+const NOT_RENEWABLE = 'the server no longer accepts the token, and there is none to renew it with'
+
+const needed = (why: string): Unauthorized => ({ type: 'needed', why, challenge: { isForScope: false } })
 
 const refusedFor = (detail: string): string => `its authorization was refused (${detail})`
 
