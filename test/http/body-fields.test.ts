@@ -78,6 +78,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/recorded/story/hooks.ts': 'signature_header',
   'http/schedules.test.ts': 'at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
   'http/shares.test.ts': 'limits models',
+  'http/provider-keys.test.ts': 'provider_keys',
   'http/body-fields.test.ts':
     'content enable_parallel_execution metadata_ archive_id override_embedding_handle on_guarded reasoning_effort',
   'gateway/telegram.test.ts': 'code',

@@ -199,6 +199,7 @@ test('resources of one organization look missing to another', async (context) =>
     model: agent,
     version: '1',
     number: '999999999',
+    hook_id: `hook-${randomUUID()}`,
     webhook_id: `webhook-${randomUUID()}`,
   }
   const { paths } = await must<{ paths: Record<string, object> }>(ours('GET', '/openapi.json'))
