@@ -44,7 +44,8 @@ export function ConversationList({ chosen }: { chosen?: string }) {
           </select>
         </label>
       </div>
-      <${ListState} resource=${agents} empty="No agents yet. Create one under Agents." />
+      <${ListState} resource=${agents} empty="No agents yet." />
+      ${agents.value?.length === 0 && html`<p class="hint">Create one under <a href=${hrefOf('agents')}>Agents</a>, then talk to it here.</p>`}
       ${agentId && html`<${Conversations} key=${agentId} agentId=${agentId} chosen=${chosen} />`}
     </nav>
   `
