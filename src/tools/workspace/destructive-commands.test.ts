@@ -318,6 +318,9 @@ const DESTRUCTIVE = [
   "unset 'a[$(rm -rf victim)]'",
   "[[ 'a[$(rm -rf victim)]' -eq 0 ]]",
   "x='a[$(rm -rf victim)]'; echo $((x))",
+  // Subshells for shells without arithmetic commands.
+  "sh -c '((rm -rf x))'",
+  "sh -c 'f() (( (command rm -rf x) )); f'",
   // Unreadable command lines.
   "echo 'never closed",
   'echo "never closed',

@@ -133,12 +133,19 @@ const nestedIn =
 
 function readParenthesis(cursor: Cursor, reading: Reading): void {
   const nested = nestedIn(reading)
-  if (cursor.text[cursor.at + 1] === '(') skipArithmetic(cursor, nested)
-  else {
+  if (cursor.text[cursor.at + 1] !== '(') {
     cursor.at += 1
     nested(cursor)
+    return
   }
+  const start = cursor.at
+  skipArithmetic(cursor, nested)
+  // A shell without arithmetic commands, such as dash, runs `((rm -rf x))` in two subshells.
+  if (TWO_WORDS.test(cursor.text.slice(start, cursor.at))) throw new Unreadable('arithmetic that may be a command')
 }
+
+/** Numbers and names in arithmetic have an operator between them. */
+const TWO_WORDS = /\w[ \t]+(-[A-Za-z]|[A-Za-z_~$"'])/
 
 /** Words that close the current list. */
 const CLOSES: Partial<Record<Until, string>> = { '}': '}', case: 'esac' }
