@@ -1,4 +1,4 @@
-import type { AgentId, OrganizationId, ScheduleId } from '../core/id.ts'
+import type { AgentId, OrganizationId, RunId, ScheduleId } from '../core/id.ts'
 import type { Schedule, SettledInstant } from '../core/schedule.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 import type { OpenedRun, OpenRun } from './run-intake.ts'
@@ -23,7 +23,11 @@ export type Settlement = {
 }
 
 /** `moved`: another process settled these instants, or the schedule was paused or deleted. */
-export type Settled = { type: 'settled'; instants: SettledInstant[] } | { type: 'moved' }
+export type Settled =
+  | { type: 'settled'; instants: SettledInstant[] }
+  /** By hand: a request with this key has fired it before. */
+  | { type: 'repeated'; runId: RunId }
+  | { type: 'moved' }
 
 export type ScheduleStore = {
   create(schedule: Schedule, limit: number): Promise<CreatedSchedule>
@@ -38,6 +42,8 @@ export type ScheduleStore = {
   ): Promise<Schedule | undefined>
   /** Deletes its history too; its runs stay. */
   delete(organizationId: OrganizationId, id: ScheduleId): Promise<boolean>
+  /** Deletes what became of old instants. Returns how many. */
+  prune(before: number, limit: number): Promise<number>
   /** The earliest instant of all organizations that is not settled. */
   nextDue(): Promise<number | undefined>
   /** Schedules of all organizations with an instant up to `now`, in order of their numbers. */

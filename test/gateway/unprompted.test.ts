@@ -42,7 +42,7 @@ test('what the API and a schedule start in the conversation of a chat is said in
     },
     fixture.context,
   )
-  await runScheduleNow(schedule.id, fixture.context)
+  await runScheduleNow(schedule.id, {}, fixture.context)
   await waitFor('You said: by the clock')
   await sendTo(gateway, conversation, 'the end')
   await waitFor('You said: the end')

@@ -76,7 +76,8 @@ const EFFECTIVE: Record<string, string> = {
   'http/webhooks.test.ts': 'events',
   'http/hooks.test.ts': 'scheme secret template per_minute',
   'http/recorded/story/hooks.ts': 'signature_header',
-  'http/schedules.test.ts': 'at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
+  'http/schedules.test.ts':
+    'request_id at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
   'http/shares.test.ts': 'limits models',
   'http/provider-keys.test.ts': 'provider_keys',
   'http/body-fields.test.ts':

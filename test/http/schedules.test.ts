@@ -145,3 +145,19 @@ test('callback_url of a schedule is checked when it is created', async (t) => {
   assert.equal(status, 422)
   assert.match(JSON.stringify(body), /callback_url cannot be called/)
 })
+
+test('a schedule that is fired by hand twice under one request_id is one run', async (t) => {
+  const { fixture, fetch } = await serveFixture(t)
+  const at = new Date(Date.now() + DAY_MS).toISOString()
+  const made = await fetch('POST', '/v1/schedules', { agent_id: fixture.agent.id, content: 'look', at })
+  const path = `/v1/schedules/${(made.body as { id: string }).id}`
+  const fire = async (request_id: string) => {
+    const { status, body } = await fetch('POST', `${path}/run`, { request_id })
+    assert.equal(status, 200)
+    return (body as { run_id: string }).run_id
+  }
+  const fired = await Promise.all([1, 2, 3].map(() => fire('mine')))
+  assert.equal(new Set(fired).size, 1)
+  assert.notEqual(await fire('another'), fired[0])
+  assert.equal(((await fetch('GET', `${path}/history`)).body as unknown[]).length, 2)
+})

@@ -172,8 +172,8 @@ test('run-now fires at once, also while paused, and leaves the timing alone', as
   const { home, at } = world
   const created = await schedule(world, { timing: { type: 'once', at: START + HOUR_MS } })
   await pauseSchedule(created.id, { isPaused: true }, home.context)
-  const { runId } = await runScheduleNow(created.id, at(1))
-  await runScheduleNow(created.id, at(1))
+  const { runId } = await runScheduleNow(created.id, {}, at(1))
+  await runScheduleNow(created.id, {}, at(1))
   await home.wait(runId)
   const history = await historyOf(world, created)
   assert.deepEqual(

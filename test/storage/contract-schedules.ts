@@ -127,4 +127,22 @@ export const SCHEDULES: ContractTests = {
     assert.equal(await store.schedules.get(ORGANIZATION, first.id), undefined)
     assert.deepEqual(await store.schedules.history(ORGANIZATION, first.id, { limit: 10 }), [])
   },
+
+  'old history is pruned by its age, and no more than asked for': async ({ store }) => {
+    const agent = await createAgent(store)
+    const schedule = scheduleOf(agent)
+    await store.schedules.create(schedule, 0)
+    await store.schedules.settle(firing(schedule, agent))
+    const { nextAt } = firing(schedule, agent)
+    const other = { instant: nextAt!, lastInstant: nextAt!, count: 1, outcome: 'skipped' as const, isManual: false }
+    const second = { seen: nextAt!, nextAt: nextAt! + HOUR_MS, firings: [], at: nextAt! + 5 }
+    await store.schedules.settle(firing(schedule, agent, { ...second, others: [{ ...other, reason: 'Paused.' }] }))
+    assert.equal(await store.schedules.prune(AT, 10), 0)
+    assert.equal(await store.schedules.prune(AT + 10 * HOUR_MS, 1), 1)
+    const left = await store.schedules.history(ORGANIZATION, schedule.id, { limit: 10 })
+    assert.deepEqual(
+      left.map(({ outcome }) => outcome),
+      ['skipped'],
+    )
+  },
 }

@@ -192,9 +192,20 @@ const run = operation({
   scope: 'agent',
   summary: 'Fires a schedule now, once, outside its timing',
   params: schedulePath,
+  body: z
+    .object({
+      request_id: z
+        .string()
+        .min(1)
+        .max(200)
+        .nullish()
+        .describe('Of the caller: a repeated request with the same id gets the run of the first one.'),
+    })
+    .nullish(),
   answer: z.object({ run_id: z.string() }),
-  async handle({ params }, context) {
-    const { runId } = await runScheduleNow(params.schedule_id, context)
+  async handle({ params, body }, context) {
+    const request = defined({ key: body?.request_id ?? undefined })
+    const { runId } = await runScheduleNow(params.schedule_id, request, context)
     return { run_id: runId }
   },
 })

@@ -112,9 +112,13 @@ export async function scheduleHistory(
   return context.deps.store.schedules.history(context.organizationId, id, page)
 }
 
-/** Fires it once, outside its timing, also while it is paused. Each call is a run. */
-export async function runScheduleNow(id: ScheduleId, context: ServiceContext): Promise<{ runId: RunId }> {
-  const settled = await fireNow(await requireSchedule(id, context), context)
+/** Fires it once, outside its timing, also while it is paused. Each call is a run, but those with the same key are one. */
+export async function runScheduleNow(
+  id: ScheduleId,
+  request: { key?: string },
+  context: ServiceContext,
+): Promise<{ runId: RunId }> {
+  const settled = await fireNow(await requireSchedule(id, context), request, context)
   if (!settled) throw noSchedule(id)
   const { runId, reason = '' } = settled
   if (runId) return { runId }

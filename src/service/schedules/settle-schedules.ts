@@ -49,14 +49,22 @@ async function settleDue(schedule: Schedule, context: ServiceContext): Promise<b
   return settled !== undefined
 }
 
-/** Undefined: it is deleted. */
-export async function fireNow(schedule: Schedule, context: ServiceContext): Promise<SettledInstant | undefined> {
+/** A request with the same key is one run. Undefined: the schedule is deleted. */
+export async function fireNow(
+  schedule: Schedule,
+  { key }: { key?: string },
+  context: ServiceContext,
+): Promise<Pick<SettledInstant, 'runId' | 'reason'> | undefined> {
   const { clock, store } = context.deps
   // Two requests may come in the same millisecond.
   const [newest] = await store.schedules.history(schedule.organizationId, schedule.id, { limit: 1 })
   const at = clock.now()
   const instant = newest?.isManual && newest.instant >= at ? newest.instant + 1 : at
-  const settled = await settle(schedule, { seen: 'manual', others: [], instants: [instant], at }, context)
+  const settled = await settle(
+    schedule,
+    { seen: 'manual', others: [], instants: [instant], at, ...defined({ key }) },
+    context,
+  )
   return settled?.[0]
 }
 
@@ -65,20 +73,24 @@ async function findActiveRun({ coalesce, lastRun }: Schedule, { deps }: ServiceC
   return run && (run.status === 'created' || run.status === 'running') ? run.id : undefined
 }
 
-type Decided = Pick<Settlement, 'seen' | 'others' | 'nextAt' | 'at'> & { instants: number[] }
+type Decided = Pick<Settlement, 'seen' | 'others' | 'nextAt' | 'at'> & { instants: number[]; key?: string }
 
 async function settle(
   schedule: Schedule,
-  { instants, others, ...decided }: Decided,
+  { instants, others, key, ...decided }: Decided,
   context: ServiceContext,
-): Promise<SettledInstant[] | undefined> {
+): Promise<Pick<SettledInstant, 'runId' | 'reason'>[] | undefined> {
   const { organizationId, createdBy, callback } = schedule
   const own: ServiceContext = {
     ...context,
     organizationId,
     caller: { ...createdBy, organizationId, scope: 'agent' },
   }
-  const { firings, refused } = await firingsOf(schedule, { instants, isManual: decided.seen === 'manual' }, own)
+  const { firings, refused } = await firingsOf(
+    schedule,
+    { instants, isManual: decided.seen === 'manual', ...defined({ key }) },
+    own,
+  )
   const settled = await context.deps.store.schedules.settle({
     ...decided,
     schedule,
@@ -87,17 +99,18 @@ async function settle(
     refusalOf,
   })
   if (settled.type === 'moved') return undefined
+  if (settled.type === 'repeated') return [{ runId: settled.runId }]
   const runs = settled.instants.flatMap(({ runId }) => runId ?? [])
   if (runs.length > 0) context.engine?.dispatcher.wake('queue')
   if (callback) for (const runId of runs) context.callbacks.expect(runId, organizationId)
   return settled.instants
 }
 
-type Wanted = { instants: number[]; isManual: boolean }
+type Wanted = { instants: number[]; isManual: boolean; key?: string }
 
 async function firingsOf(
   schedule: Schedule,
-  { instants, isManual }: Wanted,
+  { instants, isManual, key }: Wanted,
   context: ServiceContext,
 ): Promise<{ firings: Firing[]; refused: Settlement['others'] }> {
   if (instants.length === 0) return { firings: [], refused: [] }
@@ -137,7 +150,7 @@ async function firingsOf(
           scheduled_at: new Date(instant).toISOString(),
           on_guarded: onGuarded,
         },
-        ...defined({ model, maxSteps, callback }),
+        ...defined({ model, maxSteps, callback, idempotencyKey: key && `${schedule.id} ${key}` }),
       },
       context,
     )

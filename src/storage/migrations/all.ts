@@ -20,6 +20,7 @@ import { webhooks } from './019-webhooks.ts'
 import { scheduleChanges } from './020-schedule-changes.ts'
 import { openai } from './021-openai.ts'
 import { hooks } from './022-hooks.ts'
+import { scheduleHistory } from './023-schedule-history.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -55,6 +56,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     scheduleChanges,
     openai,
     hooks,
+    scheduleHistory,
   ],
   chunks: [firstOfChunks],
 }

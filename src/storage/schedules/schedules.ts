@@ -9,7 +9,7 @@ import { lockAgent } from '../database/lock-agent.ts'
 import { insertInto, rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { SCHEDULE_COLUMNS, scheduleOf, scheduleRowOf } from '../rows/schedule-row.ts'
-import { findSettled, historyOf, removeHistory, settle } from './settle.ts'
+import { findSettled, historyOf, removeHistory, removeOldHistory, settle } from './settle.ts'
 
 export function scheduleStore({ read, write }: Database): ScheduleStore {
   return {
@@ -64,6 +64,9 @@ export function scheduleStore({ read, write }: Database): ScheduleStore {
           return true
         },
       }),
+
+    prune: (before, limit) =>
+      write({ key: '~', work: (db) => db.run(removeOldHistory, { before, limit }), findCommitted: () => undefined }),
 
     nextDue: () => read(async (db) => (await db.get(firstDue, {}))?.next_at ?? undefined),
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import { defined } from '../../core/defined.ts'
 import type { OrganizationId, RunId, ScheduleId } from '../../core/id.ts'
 import type { Schedule, SettledInstant } from '../../core/schedule.ts'
@@ -20,6 +20,7 @@ export async function settle(db: Executor, settlement: Settlement): Promise<Sett
   let lastRun = schedule.lastRun
   for (const { instant, open } of firings) {
     const opened = await openRun(db, open)
+    if (opened.type === 'repeated') return { type: 'repeated', runId: opened.runId }
     const isFired = opened.type === 'opened'
     if (isFired) lastRun = opened.run.id
     instants.push({
@@ -128,6 +129,14 @@ const historyAfter = statement<{ id: ScheduleId; after: number; limit: number }>
     .where('instant', '>', p('after'))
     .orderBy('instant')
     .limit(p('limit')),
+)
+
+/** Of rows in order of time, the oldest: what is left has no gap. */
+export const removeOldHistory = statement<{ before: number; limit: number }>()((db, p) =>
+  db.deleteFrom('schedule_instants').where(
+    sql<SqlBool>`(schedule_id, is_manual, instant) in (select schedule_id, is_manual, instant from schedule_instants
+        where settled_at < ${p('before')} order by settled_at limit ${p('limit')} + 0)`,
+  ),
 )
 
 export const removeHistory = statement<{ id: ScheduleId }>()((db, p) =>

@@ -10,6 +10,7 @@ import { SCHEDULE_BUGS } from './schedule-bugs.ts'
 import { SOURCE_BUGS } from './source-bugs.ts'
 import { STORAGE_BUGS } from './storage-bugs.ts'
 import { TENANT_BUGS } from './tenant-bugs.ts'
+import { WEBHOOK_BUGS } from './webhook-bugs.ts'
 
 /** Every planted bug. Each must be found by the simulator within 400 seeds. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -22,6 +23,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...GATEWAY_BUGS,
   ...TENANT_BUGS,
   ...SCHEDULE_BUGS,
+  ...WEBHOOK_BUGS,
   ...OPENAI_BUGS,
   ...FEED_BUGS,
 ]

@@ -27,7 +27,16 @@ const TIMINGS: readonly ((start: number) => ScheduleTiming)[] = [
   () => ({ type: 'cron', expression: '20 * * * *', timezone: 'Europe/Berlin' }),
 ]
 
-export type ScheduleDays = { schedules?: number; steps?: number; longestStepMs?: number }
+/** Some a week and some a month: for many schedules over a long time. */
+const SPARSE: typeof TIMINGS = [
+  (start) => ({ type: 'once', at: start + 200 * DAY_MS }),
+  (start) => ({ type: 'interval', everyMs: 3 * DAY_MS, from: start + HOUR_MS }),
+  () => ({ type: 'cron', expression: '30 2 * * *', timezone: 'Europe/Berlin' }),
+  () => ({ type: 'cron', expression: '0 9 * * mon', timezone: 'America/New_York' }),
+  () => ({ type: 'cron', expression: '15 1 1 * *', timezone: 'Australia/Lord_Howe' }),
+]
+
+export type ScheduleDays = { schedules?: number; steps?: number; longestStepMs?: number; plan?: 'dense' | 'sparse' }
 
 /**
  * Several weeks of schedules on two servers with one database: they die before and after commits, sleep, and have clocks
@@ -35,8 +44,9 @@ export type ScheduleDays = { schedules?: number; steps?: number; longestStepMs?:
  */
 export async function runScheduleDays(
   seed: number,
-  { schedules: amount = 4, steps = STEPS, longestStepMs = DAY_MS }: ScheduleDays = {},
-): Promise<{ violations: string[]; instants: number; fired: number }> {
+  { schedules: amount = 4, steps = STEPS, longestStepMs = DAY_MS, plan = 'dense' }: ScheduleDays = {},
+): Promise<{ violations: string[]; instants: number; fired: number; days: number }> {
+  const timings = plan === 'dense' ? TIMINGS : SPARSE
   const fraction = seededFraction(seed ^ 0x5eed)
   const chance = (probability: number) => fraction() < probability
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
@@ -108,7 +118,7 @@ export async function runScheduleDays(
       await createSchedule(
         {
           agent,
-          timing: TIMINGS[(index + seed) % TIMINGS.length]!(start),
+          timing: timings[(index + seed) % timings.length]!(start),
           inputs: [{ role: 'user', content: [{ type: 'text', text: 'tick' }] }],
           graceMs: pick([MINUTE_MS, HOUR_MS, 12 * HOUR_MS]),
           coalesce: chance(0.7),
@@ -135,7 +145,7 @@ export async function runScheduleDays(
     }
     if (chance(0.08)) await pauseSchedule(pick(created).id, { isPaused: chance(0.5) }, servers[0]!.context)
     // A person at a server that dies gets an error.
-    if (chance(0.05)) await runScheduleNow(pick(created).id, servers[1]!.context).catch(() => undefined)
+    if (chance(0.05)) await runScheduleNow(pick(created).id, {}, servers[1]!.context).catch(() => undefined)
     if (chance(0.8)) await Promise.all(servers.filter(() => chance(0.8)).map(settleAll))
     if (chance(0.8)) endRuns.run()
   }
@@ -168,7 +178,7 @@ export async function runScheduleDays(
   }
   violations.push(...runsWithoutInstant(database))
   database.close()
-  return { violations, instants, fired }
+  return { violations, instants, fired, days: Math.round((now - start) / DAY_MS) }
 }
 
 /** Every run of a schedule belongs to an instant that says so, and no two to the same. */
