@@ -309,7 +309,7 @@ const ASSIGNMENT = /^[A-Za-z_]\w*(\[([\w$@*+%/ -]*|"[^"$`\\]*"|'[^'$`]*')\])?\+?
 /** A name or a subscript that the expression above cannot judge. */
 const ODD_ASSIGNMENT = /^[A-Za-z_]\w*(\w{200}|\[[^\]]*(\$\(|\$\{|`|['"\\\s]))/
 /** In arithmetic, a subscript is evaluated: a text such as `a[$(rm x)]` runs a command. */
-const EVALUATED = /\w\[[^\]]*(\$\(|`)/
+const EVALUATED = /\w\[[^\][`]*(\$\(|`)/
 
 /** Whether a text runs a command if it is used as a number or as the name of a variable. */
 export const isEvaluated = ({ text }: Word): boolean => EVALUATED.test(text)
