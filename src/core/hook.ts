@@ -70,7 +70,8 @@ export const DEFAULT_SIGNATURE_HEADER = 'x-signature'
 /** What a template can name. */
 type TemplateValues = { body: Json; event: string; headers: Record<string, string> }
 
-const PLACEHOLDER = /\{\{\s*([^{}]*?)\s*\}\}/g
+/** The name in it may have spaces around it. */
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
 const NAME = /^(body|event|headers)((?:\.[\w-]+)*)(\??)$/
 /** Of the sender's keys: a template must not copy them into a message. */
 const HIDDEN_HEADERS = ['authorization', 'cookie', 'proxy-authorization']
@@ -78,7 +79,8 @@ const HIDDEN_HEADERS = ['authorization', 'cookie', 'proxy-authorization']
 export function faultInTemplate(template: string): string | undefined {
   if (template.trim() === '') return 'The template is empty.'
   if (template.length > MAX_TEMPLATE) return `The template is longer than ${MAX_TEMPLATE} characters.`
-  for (const [, name = ''] of template.matchAll(PLACEHOLDER)) {
+  for (const [, inner = ''] of template.matchAll(PLACEHOLDER)) {
+    const name = inner.trim()
     const [, root, rest] = NAME.exec(name) ?? []
     if (!root) return `"{{${name.slice(0, 80)}}}" is no name. Write {{body.field}}, {{event}} or {{headers.name}}.`
     if (root === 'event' && rest) return '"event" is text and has no fields.'
@@ -92,17 +94,24 @@ type Rendered = { type: 'text'; text: string } | { type: 'fault'; reason: string
 /** A name that ends in `?` may be missing. */
 export function renderTemplate(template: string, values: TemplateValues): Rendered {
   let reason: string | undefined
+  let inserted = 0
   const text = template.replaceAll(PLACEHOLDER, (whole, name: string) => {
-    const [, root, rest = '', optional] = NAME.exec(name) ?? []
+    // A large body may be named many times.
+    if (inserted > MAX_MESSAGE) return ''
+    const [, root, rest = '', optional] = NAME.exec(name.trim()) ?? []
     const value = root ? valueAt(values, [root, ...rest.split('.').slice(1)]) : undefined
-    if (value !== undefined && value !== null) return typeof value === 'string' ? value : JSON.stringify(value)
+    if (value !== undefined && value !== null) {
+      const shown = typeof value === 'string' ? value : JSON.stringify(value)
+      inserted += shown.length
+      return shown
+    }
     if (!optional) reason ??= `The template names ${whole}, which the delivery does not have.`
     return ''
   })
   if (reason) return { type: 'fault', reason }
   if (text.trim() === '') return { type: 'fault', reason: 'The template makes an empty message of this delivery.' }
   if (text.length > MAX_MESSAGE)
-    return { type: 'fault', reason: `The message has ${text.length} characters; ${MAX_MESSAGE} are allowed.` }
+    return { type: 'fault', reason: `The message is longer than ${MAX_MESSAGE} characters.` }
   return { type: 'text', text }
 }
 
