@@ -172,5 +172,18 @@ test('no route accepts a missing, wrong or revoked key', async (context) => {
   }
 })
 
-/** Probes, the page itself, signing out, and the description of the API need no key. */
-const OPEN = ['/', '/console/{file}', '/docs', '/openapi.json', '/v1/health', '/v1/ready', '/v1/session']
+/**
+ * Probes, the page itself, signing out, and the description of the API need no key. A delivery to a hook is signed, and a
+ * browser that returns from an authorization server brings the `state` that this home made.
+ */
+const OPEN = [
+  '/',
+  '/console/{file}',
+  '/docs',
+  '/openapi.json',
+  '/v1/health',
+  '/v1/hooks/{hook_id}',
+  '/v1/mcp-servers/oauth/callback',
+  '/v1/ready',
+  '/v1/session',
+]
