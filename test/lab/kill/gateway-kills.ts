@@ -58,6 +58,9 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
   }
   try {
     await Promise.all(homes.map((_, index) => start(index)))
+    await until(platform.isConnected)
+    say()
+    await until(() => platform.said().length > 0)
     for (let killed = 0; killed < kills; killed++) {
       const index = killed % servers
       for (let count = 1 + Math.floor(fraction() * 3); count > 0; count--) say()
@@ -78,6 +81,10 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
     await platform.close()
     for (const home of homes) rmSync(home, { recursive: true, force: true })
   }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = Date.now() + SETTLE_MS; Date.now() < end && !condition(); ) await sleep(50)
 }
 
 function newHome(settings: KilledPlatform['settings']): string {

@@ -7,6 +7,8 @@ import { startTelegram } from '../../../src/simulator/telegram/telegram-server.t
 export type KilledPlatform = {
   /** The account in config.yaml. */
   settings: Record<string, string>
+  /** Whether a server is connected: what was said before the first connection ever is not delivered. */
+  isConnected(): boolean
   /** A person writes in their own chat; answers with the id of the chat. */
   say(text: string, person: number): string
   /** What the bot says, without placeholders. */
@@ -34,6 +36,7 @@ const startTelegramUnderKills: Start = async (fraction) => {
   })
   return {
     settings: { platform: 'telegram', token, api_root: telegram.url },
+    isConnected: () => true,
     say(text, person) {
       const user = { id: 2_000 + person, first_name: 'Person' }
       telegram.say(text, { user })
@@ -66,6 +69,7 @@ const startSlackUnderKills: Start = async (fraction) => {
   })
   return {
     settings: { platform: 'slack', token: tokens.bot, app_token: tokens.app, api_root: slack.url },
+    isConnected: () => slack.connections() > 0,
     say(text, person) {
       const user = { id: `U${2_000 + person}`, name: 'Person' }
       return slack.say(text, { user }).channel
@@ -93,8 +97,9 @@ const startDiscordUnderKills: Start = async (fraction) => {
   })
   return {
     settings: { platform: 'discord', token, api_root: discord.url },
+    isConnected: () => discord.connections() > 0,
     say(text, person) {
-      const user = { id: String(100_000_000_000_002_000 + person), username: 'Person' }
+      const user = { id: `10000000000000${2_000 + person}`, username: 'Person' }
       return discord.say(text, { user }).channel.id
     },
     said: () =>
