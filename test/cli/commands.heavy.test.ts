@@ -11,6 +11,8 @@ const NOT_RUN = new Set([
   'serve',
   'simulate',
   'simulate telegram',
+  'simulate slack',
+  'simulate discord',
   'demo',
   'chat',
   'run',

@@ -48,7 +48,7 @@ export const restartPostgres = (
     // Both processes report refused writes while PostgreSQL is down.
     await Promise.all(pair.map((life, index) => life.hears('refused', { from: from[index]! })))
     await server.restart()
-    const silent = await withoutProgress(pair)
+    const silent = await withoutProgress(pair, 'after the restart')
     const check = await cluster.finish('may-be-lost')
     return { ...check, violations: [...silent, ...check.violations] }
   })
@@ -63,11 +63,11 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
       for (const mode of ['delay', 'slow', 'through'] as const) {
         proxy.set(mode)
         for (let cut = 0; cut < 2; cut++) {
-          silent.push(...(await withoutProgress([far])))
+          silent.push(...(await withoutProgress([far], `on a connection with ${mode}`)))
           proxy.cut()
         }
       }
-      silent.push(...(await withoutProgress([far])))
+      silent.push(...(await withoutProgress([far], 'after the last cut')))
 
       proxy.set('half-open')
       let held = await cluster.heldBy(far)
@@ -75,14 +75,14 @@ export const spoilTheLine = (scenario: Scenario): Promise<Outcome> =>
       while (held.length === 0) {
         proxy.set('through')
         proxy.cut()
-        silent.push(...(await withoutProgress([far])))
+        silent.push(...(await withoutProgress([far], 'between two half-open connections')))
         proxy.set('half-open')
         held = await cluster.heldBy(far)
       }
       const takeoverMs = await cluster.takenOver(held, STUCK_MS)
       proxy.set('through')
       proxy.cut()
-      silent.push(...(await withoutProgress([far])))
+      silent.push(...(await withoutProgress([far], 'after a half-open connection')))
       const check = await cluster.finish()
       const stuck = takeoverMs === undefined ? [`no takeover behind a half-open connection within ${STUCK_MS} ms`] : []
       return {
@@ -118,12 +118,12 @@ async function pauseInTheMiddle(life: Life, cluster: Cluster) {
 }
 
 /** Each process must accept one more message and finish one more run. */
-async function withoutProgress(lives: readonly Life[]): Promise<string[]> {
+async function withoutProgress(lives: readonly Life[], when: string): Promise<string[]> {
   const silent = await Promise.all(
     lives.map(async (life) => {
       const from = life.now()
       const heard = (await life.hears('accepted', { from })) && (await life.hears('watched', { from }))
-      return heard ? [] : [`a process no longer works: ${life.errors()}`]
+      return heard ? [] : [`a process no longer works ${when}: ${life.errors()}`]
     }),
   )
   return silent.flat()

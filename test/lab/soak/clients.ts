@@ -26,7 +26,8 @@ const CLIENTS = 24
 /** Conversations a client may return to; each stays short, as in a store of many users. */
 const REMEMBERED = 4_000
 const LONGEST_PAUSE_MS = 300
-const DRAIN_MS = 30_000
+/** Longer than a run may wait for a credential or an approval on a busy machine; only a stuck one takes all of it. */
+const DRAIN_MS = 120_000
 
 export function startTraffic(agent: Agent, context: ServiceContext, seed: number): Traffic {
   const fraction = seededFraction(seed)

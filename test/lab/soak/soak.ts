@@ -38,7 +38,7 @@ const SECONDS_BETWEEN_CHECKS = 60
 const MOST_SAMPLES = 600
 /** 43 seconds, so that unanswered approvals expire during a soak. */
 const APPROVAL_DAYS = '0.0005'
-const DRAIN_MS = 60_000
+const DRAIN_MS = 180_000
 
 /** Runs a real server under mixed traffic; returns its curves, the invariant checks and a verdict. */
 export async function runSoak({ minutes, seed, folder, onSample }: SoakOptions): Promise<SoakReport> {
