@@ -33,8 +33,6 @@ const DIGEST = /\b[0-9a-f]{64}\b/g
 const SHORT_ID = /\b(agent|process)-[0-9a-f]{8}\b(?!-)/g
 const SECONDS = /\b(after|for) \d+(\.\d+)? s\b/g
 const LONG = /x{100,}/g
-/** The detail of an entry in the audit log; how many refusals it stands for depends on the speed of the machine. */
-const SKIPPED = /^after \d+ like it that are not in the log$/
 const DAY_MS = 86_400_000
 const NANOSECONDS_PER_MILLISECOND = 1_000_000
 /** Measurements of time and memory. */
@@ -77,7 +75,7 @@ export function newNormalizer(placeholders: readonly (readonly [text: string, na
     if (typeof value === 'number') return numberOf(value, field)
     if (Array.isArray(value)) return value.map((item) => normalized(item))
     if (value === null || typeof value !== 'object') return value
-    const fields = Object.entries(withoutSkipped(value)).sort(([one], [other]) => (one < other ? -1 : 1))
+    const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
     return Object.fromEntries(fields.map(([name, inner]) => [textOf(name), normalized(inner, name)]))
   }
 
@@ -97,10 +95,4 @@ function numberOf(value: number, field: string): unknown {
 function isNow(time: number): boolean {
   const ahead = time - Date.now()
   return ahead > -DAY_MS && ahead < 30 * DAY_MS
-}
-
-function withoutSkipped(value: object): object {
-  if (!('verb' in value && 'detail' in value)) return value
-  const { detail } = value
-  return typeof detail === 'string' && SKIPPED.test(detail) ? { ...value, detail: null } : value
 }

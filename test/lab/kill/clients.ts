@@ -27,10 +27,10 @@ export type ClientLoad = {
 type ClientConversation = { agent: Agent; conversationId: ConversationId; name: string }
 
 const SCENARIOS = ['plain', 'tools', 'parallel', 'guarded', 'fail', 'long']
-/** Watchers poll the run every second: five times while it runs, four times after it has ended. */
+/** Watchers poll the run every second: five times while it runs, and half a minute after it has ended. */
 const POLL_MS = 1_000
 const MAX_POLLS = 5
-const MAX_POLLS_AFTER_END = 4
+const MAX_POLLS_AFTER_END = 30
 /** Pause before a refused client retries. */
 const PAUSE_MS = 20
 

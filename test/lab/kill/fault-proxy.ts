@@ -16,7 +16,8 @@ export type FaultProxy = {
 }
 
 const DELAY_MS = 40
-const SLOW_BYTES = 512
+/** About 100 KB a second, also on a machine whose timers are late. */
+const SLOW_BYTES_PER_MS = 100
 const SLOW_MS = 5
 
 /** A TCP proxy between a process and its server that injects connection faults on demand. */
@@ -87,8 +88,11 @@ const DELIVERY: Record<Exclude<ProxyMode, 'half-open'>, (data: Buffer, to: Socke
     to.write(data)
   },
   async slow(data, to) {
-    for (let start = 0; start < data.length; start += SLOW_BYTES) {
-      to.write(data.subarray(start, start + SLOW_BYTES))
+    const began = performance.now()
+    for (let start = 0; start < data.length; ) {
+      const end = Math.ceil((performance.now() - began + SLOW_MS) * SLOW_BYTES_PER_MS)
+      to.write(data.subarray(start, end))
+      start = end
       await pause(SLOW_MS)
     }
   },
