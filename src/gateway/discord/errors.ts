@@ -1,3 +1,4 @@
+import { lostCallTo } from '../../core/gateway/lost-call.ts'
 import type { CallFailure, CallFailureKind } from '../../core/gateway/send-plan.ts'
 
 /** What the JSON error codes of Discord mean. Others are decided by their status. */
@@ -58,23 +59,5 @@ export const NO_CONTENT_INTENT: CallFailure = {
     'https://discord.com/developers/applications, under Bot.',
 }
 
-/** Codes of connections that were never made: the request had no effect. */
-const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
-
 /** A call without an answer. */
-export function lostCall(fault: unknown): CallFailure {
-  const code = codeOf(fault)
-  const isUnreachable = code !== undefined && NEVER_SENT.has(code)
-  const what = isUnreachable ? 'cannot reach Discord' : 'Discord did not answer'
-  const message = fault instanceof Error ? fault.message : 'no reason'
-  return { kind: isUnreachable ? 'unreachable' : 'unknown', detail: `${what} (${code ?? message})` }
-}
-
-function codeOf(fault: unknown): string | undefined {
-  for (let each = fault, depth = 0; each && depth < 4; depth++) {
-    const { code, cause, errors } = each as { code?: unknown; cause?: unknown; errors?: unknown[] }
-    if (typeof code === 'string') return code
-    each = cause ?? errors?.[0]
-  }
-  return undefined
-}
+export const lostCall = (fault: unknown): CallFailure => lostCallTo('Discord', fault)

@@ -1,3 +1,4 @@
+import { lostCallTo } from '../../core/gateway/lost-call.ts'
 import type { CallFailure, CallFailureKind } from '../../core/gateway/send-plan.ts'
 
 /** What the error codes of the Web API mean. Others are `refused`. */
@@ -30,9 +31,6 @@ const CODES: Readonly<Record<string, CallFailureKind>> = {
   request_timeout: 'unknown',
 }
 
-/** Codes of connections that were never made: the request had no effect. */
-const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
-
 /** An answer of the Web API that is an error. */
 export function failureOf({ error, needed }: { error: string; needed?: string }): CallFailure {
   const kind = CODES[error] ?? 'refused'
@@ -47,20 +45,4 @@ export const failureOfStatus = (status: number, text: string): CallFailure => ({
 })
 
 /** A call without an answer. */
-export function lostCall(fault: unknown): CallFailure {
-  const code = codeOf(fault)
-  const isUnreachable = code !== undefined && NEVER_SENT.has(code)
-  const what = isUnreachable ? 'cannot reach Slack' : 'Slack did not answer'
-  const message = fault instanceof Error ? fault.message : 'no reason'
-  return { kind: isUnreachable ? 'unreachable' : 'unknown', detail: `${what} (${code ?? message})` }
-}
-
-/** `fetch` names the reason in the cause of its error, or in one of several. */
-function codeOf(fault: unknown): string | undefined {
-  for (let each = fault, depth = 0; each && depth < 4; depth++) {
-    const { code, cause, errors } = each as { code?: unknown; cause?: unknown; errors?: unknown[] }
-    if (typeof code === 'string') return code
-    each = cause ?? errors?.[0]
-  }
-  return undefined
-}
+export const lostCall = (fault: unknown): CallFailure => lostCallTo('Slack', fault)

@@ -1,3 +1,4 @@
+import { lostCallTo } from '../../core/gateway/lost-call.ts'
 import type { CallFailure, CallFailureKind } from '../../core/gateway/send-plan.ts'
 
 /** What the descriptions of the Bot API mean. The first match wins. */
@@ -42,24 +43,5 @@ export function failureOf({ error_code: status, description: detail, parameters 
 /** The edit changed nothing because the message says that already. */
 export const isNotModified = ({ description }: TelegramError): boolean => /message is not modified/i.test(description)
 
-/** Codes of connections that were never made: the request had no effect. */
-const NEVER_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'CERT_HAS_EXPIRED',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
 /** A call without an answer. */
-export function lostCall(fault: unknown): CallFailure {
-  // `fetch` names the reason in the cause of its error.
-  const reason = fault instanceof Error && fault.cause ? fault.cause : fault
-  const { code, message } = (reason ?? {}) as { code?: string; message?: string }
-  const kind = code !== undefined && NEVER_SENT.has(code) ? 'unreachable' : 'unknown'
-  // Never the URL: it contains the token.
-  const what = kind === 'unreachable' ? 'cannot reach the platform' : 'the platform did not answer'
-  return { kind, detail: `${what} (${code ?? (message ?? 'no reason').replaceAll(/bot\d+:[\w-]+/g, 'bot…')})` }
-}
+export const lostCall = (fault: unknown): CallFailure => lostCallTo('the platform', fault)
