@@ -49,7 +49,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/model-chain.test.ts': 'fallback',
   'http/agents-as-mcp.test.ts': 'jsonrpc id method params',
   'http/old-builtins.test.ts': 'include_base_tool_rules',
-  'http/every-setting.test.ts':
+  'http/every-setting.heavy.test.ts':
     'llm_config model_settings max_tokens max_reasoning_tokens parallel_tool_calls response_format enable_reasoner reasoning json_schema streaming override_model enable_thinking',
   'http/window-limit.test.ts': 'context_window_limit input include_compaction_messages',
   'http/agent-file.test.ts': 'file append_copy_suffix strip_messages secrets',
@@ -73,7 +73,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/recorded/story/agents.ts': 'template_name is_template',
   'http/recorded/story/mcp-files-workspaces.ts':
     'override_existing_tools override_name override_model_handle env_vars_json port minutes',
-  'http/webhooks.test.ts': 'events',
+  'http/webhooks.heavy.test.ts': 'events',
   'http/hooks.test.ts': 'scheme secret template per_minute',
   'http/recorded/story/hooks.ts': 'signature_header',
   'http/schedules.test.ts':

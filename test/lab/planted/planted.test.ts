@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
-import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
 import { PLANTED_BUGS } from './bugs.ts'
-import { huntAll } from './hunt.ts'
+import { hunt } from './hunt.ts'
 import { patch } from './plant.ts'
-
-/** The most basic guarantees, besides the fence, which `planted.heavy.test.ts` removes. */
-const CORNERSTONES = [
-  'tools start before the commit',
-  'sequence numbers come from memory',
-  'a cancel leaves calls without an outcome',
-]
 
 test('every planted bug still applies to the code, and there are enough of them', () => {
   for (const bug of PLANTED_BUGS) assert.doesNotThrow(() => patch(bug), bug.name)
@@ -18,14 +10,8 @@ test('every planted bug still applies to the code, and there are enough of them'
   assert.equal(new Set(PLANTED_BUGS.map((bug) => bug.name)).size, PLANTED_BUGS.length)
 })
 
-test('the lab finds code without write-ahead, expected sequence or outcomes after a cancel', {
-  timeout: 120_000,
-}, async () => {
-  const bugs = PLANTED_BUGS.filter((bug) => CORNERSTONES.includes(bug.name))
-  assert.equal(bugs.length, CORNERSTONES.length)
-  const catches = await huntAll(bugs, { workers: availableParallelism() })
-  assert.deepEqual(
-    catches.filter(({ seed }) => seed === undefined),
-    [],
-  )
+test('the lab finds a tool that starts before its call is committed', { timeout: 120_000 }, async () => {
+  const bug = PLANTED_BUGS.find(({ name }) => name === 'tools start before the commit')
+  assert.ok(bug)
+  assert.notEqual((await hunt(bug)).seed, undefined)
 })
