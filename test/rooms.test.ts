@@ -4,6 +4,7 @@ import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { PLATFORM_NAMES } from '../src/core/gateway/platforms.ts'
 
 const SOURCE = fileURLToPath(new URL('../src', import.meta.url))
 const MAX_LINES = 400
@@ -110,7 +111,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
     hooks: ['database', 'rows', 'runs'],
   },
   // The core of the gateway knows no platform; `platforms.ts` loads the one of an account.
-  gateway: { telegram: [], slack: [], discord: [] },
+  gateway: Object.fromEntries(PLATFORM_NAMES.map((platform) => [platform, []])),
 }
 
 /** Clock and randomness are ports: the simulator must be able to run these rooms on a virtual clock. */

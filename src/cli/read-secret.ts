@@ -57,19 +57,26 @@ const CTRL_U = '\x15'
 const BACKSPACE = '\x7f'
 
 /** True only for y or yes. */
-export async function confirm(
+export const confirm = async (
   question: string,
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
-): Promise<boolean> {
+): Promise<boolean> => /^y(es)?$/i.test((await lineFromKeyboard(question, input, output)) ?? '')
+
+/** A line that is no secret. Undefined: the user pressed Ctrl-C. */
+export async function lineFromKeyboard(
+  question: string,
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+): Promise<string | undefined> {
   const reader = createInterface({ input, output })
   const left = new AbortController()
   reader.on('SIGINT', () => left.abort())
   reader.on('close', () => left.abort())
   try {
-    return /^y(es)?$/i.test((await reader.question(question, { signal: left.signal })).trim())
+    return (await reader.question(question, { signal: left.signal })).trim()
   } catch (fault) {
-    if (left.signal.aborted) return false
+    if (left.signal.aborted) return undefined
     throw fault
   } finally {
     reader.close()

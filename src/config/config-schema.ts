@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { type NamedSection, SECTIONS } from './sections.ts'
 import type { Section, SectionInput, Setting } from './setting.ts'
-import { mustBe } from './setting-kinds.ts'
+import { mustBe, platformIdKey } from './setting-kinds.ts'
 
 type SchemaNotes = { title?: string; description?: string; default?: unknown }
 const notes = z.registry<SchemaNotes>()
@@ -13,8 +13,8 @@ const PROVIDER_SCHEMA = mapping(provider, {
   oauth: z.exactOptional(mapping(oauth, shapeOf(oauth.section))),
 })
 
-const CHATS_SCHEMA = z.record(z.string().check(z.regex(/^(-?[0-9]{1,20}|\*)$/)), mapping(chat, shapeOf(chat.section)), {
-  error: mustBe('a mapping from numeric chat ids to settings'),
+const CHATS_SCHEMA = z.record(platformIdKey.schema(z), mapping(chat, shapeOf(chat.section)), {
+  error: mustBe('a mapping from chat ids to settings'),
 })
 
 const ACCOUNT_SCHEMA = mapping(gateway, {

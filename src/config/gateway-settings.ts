@@ -1,5 +1,5 @@
 import { defined } from '../core/defined.ts'
-import { PLATFORM_NAMES, variablesOf } from '../core/gateway/platforms.ts'
+import { PLATFORM_NAMES, variableNames, variablesOf } from '../core/gateway/platforms.ts'
 import { ROUTINGS } from '../core/gateway/session.ts'
 import { ACCESS_POLICIES, type AccountSettings, BUSY_MODES, type ChatSettings } from '../core/gateway/settings.ts'
 import { Problem } from '../core/problem.ts'
@@ -32,6 +32,11 @@ const toolsNote = 'The toolset (`toolsets`) that limits the tools of the agent'
 const unpromptedNote =
   'Whether chats receive the outcome of runs that they did not start: schedules, messages over the API, processes that ended'
 
+function listed(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``)
+  return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
+}
+
 /** `gateway.<name>` of config.yaml: one bot on one platform. */
 export const GATEWAY = {
   platform: setting(inFileOnly(oneOf(PLATFORM_NAMES)), { description: 'The chat platform', default: 'telegram' }),
@@ -41,7 +46,7 @@ export const GATEWAY = {
   }),
   token: setting(inFileOnly(headerText), {
     description: 'The token of the bot',
-    defaultText: '`TELEGRAM_BOT_TOKEN`, `SLACK_BOT_TOKEN` or `DISCORD_BOT_TOKEN` of the environment',
+    defaultText: `${listed(variableNames('token'))} of the environment`,
   }),
   app_token: setting(inFileOnly(headerText), {
     description: 'Slack: the app-level token, with which the server connects',
@@ -49,8 +54,7 @@ export const GATEWAY = {
   }),
   api_root: setting(inFileOnly(httpUrl), {
     description: 'Where the API of the platform is',
-    defaultText:
-      '`TELEGRAM_API_ROOT`, `SLACK_API_ROOT` or `DISCORD_API_ROOT` of the environment, or that of the platform',
+    defaultText: `${listed(variableNames('apiRoot'))} of the environment, or that of the platform where it has one`,
   }),
   access: setting(inFileOnly(oneOf(ACCESS_POLICIES)), {
     description:

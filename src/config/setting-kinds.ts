@@ -1,4 +1,5 @@
 import type * as zod from 'zod/mini'
+import { PLATFORM_IDS } from '../core/gateway/platforms.ts'
 import type { TargetHandle } from '../core/target.ts'
 
 /** zod is a parameter, so that a process without any configuration never loads it. */
@@ -150,16 +151,21 @@ export function inFileOnly<Value>({ expected, schema }: SettingKind<Value>): Set
   return { expected, schema }
 }
 
-const ID_TEXT = 'an id, such as 1001 or U024BE7LH; a name can be taken over by another person'
+const idPattern = `^(${PLATFORM_IDS.map(({ pattern }) => pattern).join('|')}|\\*)$`
+const idExamples = joinWithOr([...new Set(PLATFORM_IDS.map(({ example }) => example))])
+const ID_TEXT = `an id, such as ${idExamples}; a name can be taken over by another person`
 
 /** An id of a person or a chat. YAML reads it as a number. */
 export const platformId: SettingKind<string | number> = {
   expected: ID_TEXT,
   schema: (z) =>
-    z.union([z.int(), z.string().check(z.regex(/^(-?[0-9]{1,20}|[A-Z][A-Z0-9]{4,30}|\*)$/))], {
+    z.union([z.int(), z.string().check(z.regex(new RegExp(idPattern)))], {
       error: mustBe(ID_TEXT),
     }),
 }
+
+/** As the key of a mapping, where YAML reads it as text. */
+export const platformIdKey: SettingKind<string> = textLike(new RegExp(idPattern), ID_TEXT)
 
 /** The error message of a schema: names the expected and the actual value. */
 export function mustBe(expected: string) {

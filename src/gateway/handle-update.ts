@@ -34,6 +34,11 @@ export async function handleMessage(updates: readonly ReadUpdate[], deps: Accoun
     await end('moved-chat', [{ type: 'move-chat', from: incoming.chat.id, to: incoming.to }])
     return DONE
   }
+  if (incoming.type === 'unreadable') {
+    const { reason, changes } = tellUnreadable(row, incoming, deps)
+    await end(reason, changes)
+    return DONE
+  }
   if (incoming.type !== 'message') {
     await end(incoming.type === 'ignored' ? incoming.reason : 'unreadable')
     return DONE
@@ -109,9 +114,34 @@ export async function handleNow({ row, incoming }: ReadUpdate, deps: AccountDeps
       return endUpdates({ numbers, reason: 'stop', changes: [dropped] }, scope, context)
     }
     case 'moved':
+    case 'unreadable':
     case 'ignored':
       await handleMessage([{ row, incoming }], deps)
   }
+}
+
+const DAY_MS = 86_400_000
+
+/** People who may not talk here are not told anything. */
+function tellUnreadable(
+  row: InboundRow,
+  { chat, sender, reason, say }: Extract<Incoming, { type: 'unreadable' }>,
+  { scope }: AccountDeps,
+): Refusal {
+  const decision = decideAccess(scope.settings, { chat, sender, isAddressed: true, pairing: undefined })
+  if (decision.type === 'ignore') return { reason: decision.reason, changes: [] }
+  const { organizationId, account } = scope.lease
+  // The key says it: one such message in a chat and a day.
+  const key = `${reason}/${chat.id}/${Math.floor(row.receivedAt / DAY_MS)}`
+  const message = {
+    organizationId,
+    account,
+    key,
+    ...addressOf(chat),
+    body: { text: say },
+    createdAt: row.receivedAt,
+  }
+  return { reason, changes: [{ type: 'add-outbound', message }] }
 }
 
 type Refusal = { reason: InboundReason; changes: GatewayChange[] }

@@ -117,7 +117,8 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
         return platform.send({ ...content, key: row.key, ...replyTo }, callSignal)
       case 'edit': {
         const messageId = row.messageId!
-        const edited = await platform.edit({ ...content, messageId }, callSignal)
+        const key = `${row.key}/${row.version}`
+        const edited = await platform.edit({ ...content, messageId, key }, callSignal)
         return edited.type === 'done' ? { type: 'done', messageId } : edited
       }
     }

@@ -10,6 +10,7 @@ const OPEN: Record<PlatformName, OpenPlatform> = {
   telegram: async (...given) => (await import('./telegram/telegram.ts')).openTelegram(...given),
   slack: async (...given) => (await import('./slack/slack.ts')).openSlack(...given),
   discord: async (...given) => (await import('./discord/discord.ts')).openDiscord(...given),
+  matrix: async (...given) => (await import('./matrix/matrix.ts')).openMatrix(...given),
 }
 
 export const openPlatform: OpenPlatform = (settings, known) => OPEN[settings.platform](settings, known)

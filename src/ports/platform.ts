@@ -73,7 +73,8 @@ export type PlatformConnection = {
     message: OutgoingText & { key: string; replyTo?: string },
     signal: AbortSignal,
   ): Promise<CallOutcome<{ messageId: string }>>
-  edit(message: OutgoingText & { messageId: string }, signal: AbortSignal): Promise<CallOutcome>
+  /** `key`: this content of this message, so that a repeated edit can be recognized; an interim one has none. */
+  edit(message: OutgoingText & { messageId: string; key?: string }, signal: AbortSignal): Promise<CallOutcome>
   /** What a turn has done so far, where the platform has another way to show it than an edit. Lossy; `text` is what an edit would say. */
   showProgress?(
     shown: { address: ChatAddress; messageId: string; progress: Progress; text: string },

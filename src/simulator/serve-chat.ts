@@ -7,6 +7,7 @@ const SERVE: Record<PlatformName, (options: SimulateChatOptions) => Promise<Simu
   telegram: async (options) => (await import('./telegram/serve-telegram.ts')).serveTelegram(options),
   slack: async (options) => (await import('./slack/serve-slack.ts')).serveSlack(options),
   discord: async (options) => (await import('./discord/serve-discord.ts')).serveDiscord(options),
+  matrix: async (options) => (await import('./matrix/serve-matrix.ts')).serveMatrix(options),
 }
 
 type ServeChatResult = ({ type: 'serving' } & SimulatedChat) | { type: 'refused'; because: 'port'; reasons: string[] }

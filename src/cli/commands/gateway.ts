@@ -2,6 +2,7 @@ import { defined } from '../../core/defined.ts'
 import type { Identity } from '../../core/gateway/identity.ts'
 import { INBOUND_REASONS, type InboundRow } from '../../core/gateway/inbound.ts'
 import type { OutboundRow } from '../../core/gateway/outbound.ts'
+import { variableNames } from '../../core/gateway/platforms.ts'
 import type { Pairing } from '../../core/gateway/pairing.ts'
 import type { ChatSession } from '../../core/gateway/session.ts'
 import { listAccounts, type ShownAccount } from '../../service/gateway/accounts.ts'
@@ -42,7 +43,7 @@ export const accounts = ({ json }: JsonFlag, cli: CliContext): Promise<void> =>
     if (json) return printJson(out, all.map(accountJson))
     if (all.length === 0) {
       out.line(
-        'No account is configured. Set TELEGRAM_BOT_TOKEN, SLACK_BOT_TOKEN or DISCORD_BOT_TOKEN, or add one under `gateway` in config.yaml.',
+        `No account is configured. Set one of ${variableNames('token').join(', ')}, or add one under \`gateway\` in config.yaml.`,
       )
       return
     }

@@ -24,6 +24,7 @@ export const INBOUND_REASONS = {
   stopped: 'stopped before it reached the agent',
   'no-agent': 'the configured agent does not exist',
   unreadable: 'the update cannot be read',
+  encrypted: 'end-to-end encrypted, which the bot cannot read',
   refused: 'the message was refused',
 } as const
 

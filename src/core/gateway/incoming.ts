@@ -32,6 +32,8 @@ export type Incoming =
   | { type: 'stop'; chat: Chat; sender: Sender }
   /** The chat has another id from now on. */
   | { type: 'moved'; chat: Chat; to: string }
+  /** What was said there cannot be read at all: the chat is told why, at most once a day. */
+  | { type: 'unreadable'; chat: Chat; sender: Sender; reason: 'encrypted'; say: string }
   | { type: 'ignored'; reason: 'unknown-kind' | 'edited' | 'service-message' | 'anonymous'; chat?: Chat }
 
 /** One update as it arrived: stored before it is acknowledged. */

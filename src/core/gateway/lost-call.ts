@@ -1,5 +1,7 @@
 import type { CallFailure } from './send-plan.ts'
 
+/** Codes of the TLS handshake, which is before the request: certificates, and a server that speaks plain HTTP. */
+const NOT_TRUSTED = /CERT|^(UNABLE_TO_(VERIFY|GET|DECODE)_\w+|HOSTNAME_MISMATCH|ERR_SSL_WRONG_VERSION_NUMBER)$/
 /** Codes of connections that were never made: the request had no effect. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
@@ -7,7 +9,6 @@ const NEVER_SENT = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'CERT_HAS_EXPIRED',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 /** An address of Telegram contains the token of its bot. */
@@ -17,8 +18,13 @@ const MOST_CAUSES = 4
 /** A call without an answer: only one that was never sent may be sent again. */
 export function lostCallTo(platform: string, fault: unknown): CallFailure {
   const code = codeOf(fault)
-  const isUnreachable = code !== undefined && NEVER_SENT.has(code)
-  const what = isUnreachable ? `cannot reach ${platform}` : `${platform} did not answer`
+  const isUntrusted = code !== undefined && NOT_TRUSTED.test(code)
+  const isUnreachable = isUntrusted || (code !== undefined && NEVER_SENT.has(code))
+  const what = isUntrusted
+    ? `cannot reach ${platform}: no TLS connection that can be trusted`
+    : isUnreachable
+      ? `cannot reach ${platform}`
+      : `${platform} did not answer`
   const message = fault instanceof Error ? fault.message : 'no reason'
   return {
     kind: isUnreachable ? 'unreachable' : 'unknown',

@@ -3,6 +3,7 @@ const PLATFORMS = {
   telegram: {
     title: 'Telegram',
     variables: { token: 'TELEGRAM_BOT_TOKEN', apiRoot: 'TELEGRAM_API_ROOT' },
+    ids: { pattern: '-?[0-9]{1,20}', example: '1001' },
     setup: {
       first: ['In Telegram, write /newbot to @BotFather. It asks for two names and answers with a token.'],
       secrets: [{ key: 'token', question: 'Token of the bot' }],
@@ -16,6 +17,7 @@ const PLATFORMS = {
   slack: {
     title: 'Slack',
     variables: { token: 'SLACK_BOT_TOKEN', appToken: 'SLACK_APP_TOKEN', apiRoot: 'SLACK_API_ROOT' },
+    ids: { pattern: '[A-Z][A-Z0-9]{4,30}', example: 'U024BE7LH' },
     setup: {
       first: [
         'At https://api.slack.com/apps, create an app from the manifest in docs/gateway.md and install it.',
@@ -35,6 +37,7 @@ const PLATFORMS = {
   discord: {
     title: 'Discord',
     variables: { token: 'DISCORD_BOT_TOKEN', apiRoot: 'DISCORD_API_ROOT' },
+    ids: { pattern: '[0-9]{1,20}', example: '100000000000001001' },
     setup: {
       first: [
         'At https://discord.com/developers/applications, create an application. Under Bot, enable "Message Content Intent".',
@@ -48,7 +51,31 @@ const PLATFORMS = {
       },
     },
   },
-} as const satisfies Record<string, { title: string; variables: AccountVariables; setup: AccountSetup }>
+  matrix: {
+    title: 'Matrix',
+    variables: { token: 'MATRIX_ACCESS_TOKEN', apiRoot: 'MATRIX_HOMESERVER' },
+    ids: { pattern: '[@!][^ :]+(:[^ ]+)?', example: '@ada:example.org' },
+    setup: {
+      first: [
+        'Register an account for the bot at a homeserver, and log in as it once to copy its access token',
+        '(in Element: Settings, Help & About, Access Token; close the window without logging out).',
+      ],
+      asks: [{ key: 'api_root', question: 'Address of the homeserver (https://…)' }],
+      secrets: [{ key: 'token', question: 'Access token of the bot' }],
+      next: {
+        greet:
+          'Invite @BOT to a room without encryption, and write there. It shows you a pairing code. (It says so where it cannot read.)',
+        group:
+          'For a group: invite @BOT, write `@BOT !whoami` there, and put the id of the room under `groups` in config.yaml.',
+      },
+    },
+  },
+} as const satisfies Record<string, Platform>
+
+type Platform = { title: string; variables: AccountVariables; ids: PlatformIds; setup: AccountSetup }
+
+/** How the platform writes the ids of people and chats. `pattern`: a regular expression without anchors. */
+type PlatformIds = { pattern: string; example: string }
 
 /** Environment variables of an account. `token`: implies one. `appToken`: where the connection has a token of its own. */
 type AccountVariables = { token: string; apiRoot: string; appToken?: string }
@@ -57,6 +84,8 @@ type AccountVariables = { token: string; apiRoot: string; appToken?: string }
 export type AccountSetup = {
   /** What to do at the platform first. */
   first: readonly string[]
+  /** Keys of config.yaml that are no secrets and have no default, with the question for each. */
+  asks?: readonly { key: string; question: string }[]
   /** Keys of config.yaml, with the question for each. */
   secrets: readonly { key: string; question: string }[]
   /** What to do when the account is written. */
@@ -68,6 +97,12 @@ export type PlatformName = keyof typeof PLATFORMS
 export const PLATFORM_NAMES = Object.keys(PLATFORMS) as PlatformName[]
 
 export const variablesOf = (platform: PlatformName): AccountVariables => PLATFORMS[platform].variables
+
+/** The variables of all platforms that imply an account, or say where its API is, for messages. */
+export const variableNames = (key: 'token' | 'apiRoot'): string[] =>
+  PLATFORM_NAMES.map((platform) => variablesOf(platform)[key])
+
+export const PLATFORM_IDS: readonly PlatformIds[] = Object.values(PLATFORMS).map(({ ids }) => ids)
 
 export const titleOf = (platform: PlatformName): string => PLATFORMS[platform].title
 

@@ -161,6 +161,7 @@ function kindOf(incoming: Incoming, bot: Bot): InboundKind {
     case 'stop':
       return incoming.type
     case 'moved':
+    case 'unreadable':
     case 'ignored':
       return 'other'
   }

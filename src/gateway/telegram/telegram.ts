@@ -1,6 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import { CHAT_COMMANDS } from '../../core/gateway/chat-command.ts'
 import type { Attachment, Incoming } from '../../core/gateway/incoming.ts'
+import { markdownToHtml } from '../../core/gateway/markdown-html.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
 import type { ChatAddress } from '../../core/gateway/session.ts'
 import type { AccountSettings } from '../../core/gateway/settings.ts'
@@ -13,7 +14,7 @@ import type {
   ReceiveOptions,
 } from '../../ports/platform.ts'
 import { lostCall } from './errors.ts'
-import { markdownToHtml } from './markdown-html.ts'
+import { HTML } from './html.ts'
 import { type Bot, rawUpdateOf, readUpdate, type WireUpdate } from './read-update.ts'
 import { failed, grammyTransport, type TelegramTransport } from './transport.ts'
 import { receiveByWebhook } from './webhook.ts'
@@ -183,7 +184,7 @@ const replyParameters = (messageId: string) => ({
 })
 
 function textOf({ text, isPlain, buttons }: Omit<OutgoingText, 'address'>) {
-  const content = isPlain ? { text } : { text: markdownToHtml(text), parse_mode: 'HTML' as const }
+  const content = isPlain ? { text } : { text: markdownToHtml(text, HTML), parse_mode: 'HTML' as const }
   const keyboard = buttons && {
     reply_markup: { inline_keyboard: [buttons.map(({ label, data }) => ({ text: label, callback_data: data }))] },
   }
