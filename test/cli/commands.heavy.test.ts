@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { PLATFORM_NAMES } from '../../src/core/gateway/platforms.ts'
 import { treeOf, wordsOf } from './fixture-commands.ts'
 import { holdfast, newHome } from './holdfast.ts'
 
@@ -10,9 +11,7 @@ import { holdfast, newHome } from './holdfast.ts'
 const NOT_RUN = new Set([
   'serve',
   'simulate',
-  'simulate telegram',
-  'simulate slack',
-  'simulate discord',
+  ...PLATFORM_NAMES.map((platform) => `simulate ${platform}`),
   'demo',
   'chat',
   'run',

@@ -60,7 +60,8 @@ async function readAnswers(
   { asks = [] }: AccountSetup,
   given: Record<string, string | undefined>,
 ): Promise<Record<string, string> | undefined> {
-  const values: Record<string, string> = defined(given)
+  const values: Record<string, string> = {}
+  for (const [key, value] of Object.entries(given)) if (value !== undefined) values[key] = value
   for (const { key, question } of asks) {
     if (values[key] !== undefined) continue
     if (!process.stdin.isTTY)

@@ -14,7 +14,7 @@ test(`a server killed ${KILLS} times between updates and their answers answers e
   assert.ok(report.messages >= KILLS)
 })
 
-for (const platform of ['slack', 'discord'] as const) {
+for (const platform of ['slack', 'discord', 'matrix'] as const) {
   test(`${platform}: a server killed ${KILLS} times answers every message once, and leaves no message unknown or empty`, {
     timeout: 600_000,
   }, async () => {

@@ -1,5 +1,7 @@
 import type { CallFault } from '../../../src/simulator/call-fault.ts'
 import { startDiscord } from '../../../src/simulator/discord/discord-server.ts'
+import { startMatrix } from '../../../src/simulator/matrix/matrix-server.ts'
+import { BOT, SERVER } from '../../../src/simulator/matrix/world.ts'
 import { startSlack } from '../../../src/simulator/slack/slack-server.ts'
 import { startTelegram } from '../../../src/simulator/telegram/telegram-server.ts'
 
@@ -115,9 +117,45 @@ const startDiscordUnderKills: Start = async (fraction) => {
   }
 }
 
+const startMatrixUnderKills: Start = async (fraction) => {
+  const token = 'matrix-killed'
+  const matrix = await startMatrix({
+    token,
+    // Less than a burst of messages, so that there are gaps.
+    timelineLimit: 3,
+    fault: ({ method, path }) =>
+      method === 'PUT' && path.includes('/send/m.room.message/') ? drawFault(fraction) : undefined,
+  })
+  // Another session, or a homeserver that was restarted: repeated transactions are not known then.
+  let sends = 0
+  matrix.listen(() => {
+    const count = matrix.calls.length
+    if (count - sends < 25) return
+    sends = count
+    matrix.forgetTransactions()
+  })
+  const isSaid = ({ sender, text }: { sender: string; text: string }) => sender === BOT.id && text !== '…'
+  return {
+    settings: { platform: 'matrix', token, api_root: matrix.url },
+    isConnected: () => matrix.connections() > 0,
+    say(text, person) {
+      const user = { id: `@person${person}:${SERVER}`, name: 'Person' }
+      return matrix.say(text, { user }).room_id
+    },
+    said: () => matrix.messages.filter(isSaid).map(({ room, text }) => ({ chat: room, text })),
+    cut: () => matrix.calls.filter(({ isAnswered }) => !isAnswered).length,
+    strays() {
+      const strays = matrix.messages.filter(({ sender, text }) => sender === BOT.id && text === '…')
+      return { count: strays.length, violations: strays.map(({ id }) => `the placeholder ${id} stayed empty`) }
+    },
+    close: matrix.close,
+  }
+}
+
 export const KILLED_PLATFORMS = {
   telegram: startTelegramUnderKills,
   slack: startSlackUnderKills,
   discord: startDiscordUnderKills,
+  matrix: startMatrixUnderKills,
 } as const
 export type KilledPlatformName = keyof typeof KILLED_PLATFORMS
