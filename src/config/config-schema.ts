@@ -14,7 +14,7 @@ const PROVIDER_SCHEMA = mapping(provider, {
 })
 
 const CHATS_SCHEMA = z.record(platformIdKey.schema(z), mapping(chat, shapeOf(chat.section)), {
-  error: mustBe('a mapping from chat ids to settings'),
+  error: mustBe(`a mapping from chat ids to settings, in which each key is ${platformIdKey.expected}`),
 })
 
 const ACCOUNT_SCHEMA = mapping(gateway, {

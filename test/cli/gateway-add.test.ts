@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startMatrix } from '../../src/simulator/matrix/matrix-server.ts'
 import { startTelegram } from '../../src/simulator/telegram/telegram-server.ts'
 import { holdfast, newHome } from './holdfast.ts'
 
@@ -36,6 +37,30 @@ test('`gateway add telegram` checks the token, writes the account beside what is
   const second = await add('4242:right', '--name', 'team', '--json')
   assert.equal(JSON.parse(second.stdout).account, 'team')
   assert.match(readFileSync(file, 'utf8'), / {2}telegram:\n[\s\S]* {2}team:\n/)
+})
+
+test('`gateway add matrix` needs the address of the homeserver, and the account may have groups by their ids', async (context) => {
+  const matrix = await startMatrix({ token: 'right' })
+  context.after(() => matrix.close())
+  const home = newHome(context)
+  const add = (input: string, ...flags: string[]) =>
+    holdfast(['gateway', 'add', 'matrix', '--token-stdin', ...flags], { home, input })
+  const without = await add('right')
+  assert.match(without.stderr, /Address of the homeserver.*nothing was added\. Add --api-root/)
+  const wrong = await add('wrong', '--api-root', matrix.url)
+  assert.match(wrong.stderr, /does not know the access token/)
+  const added = await add('right', '--api-root', matrix.url)
+  assert.match(added.stdout, /^@holdfast:simulated\.example is the account "matrix"/)
+  const groups =
+    '    groups:\n      "!room1:simulated.example": { allow: ["@ada:simulated.example"] }\n      C024BE7LH: {}\n'
+  appendFileSync(join(home, 'config.yaml'), groups)
+  const shown = await holdfast(['gateway', '--json'], { home })
+  assert.deepEqual([shown.code, shown.stderr], [0, ''])
+  appendFileSync(join(home, 'config.yaml'), '      the-team: {}\n')
+  assert.match(
+    (await holdfast(['gateway'], { home })).stderr,
+    /such as 1001, U024BE7LH, 100000000000001001 or @ada:example\.org/,
+  )
 })
 
 test('`gateway add` names what is wrong before it asks for a token', async (context) => {

@@ -15,7 +15,7 @@ const MOST_BYTES = 56_000
 
 type Words = Omit<OutgoingText, 'address'>
 
-export const shownText = ({ text }: Pick<Words, 'text'>): string => (text === '' ? PLACEHOLDER : text)
+const shownText = ({ text }: Pick<Words, 'text'>): string => (text === '' ? PLACEHOLDER : text)
 
 /** No text of a model notifies people: an empty list of mentions says that there are none. */
 function wordsOf(message: Words) {

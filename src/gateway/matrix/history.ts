@@ -4,7 +4,7 @@ import { STORED_TYPES, type WireEvent } from './read-event.ts'
 import { asRead, type MatrixTransport, roomPath } from './transport.ts'
 
 /** Without `sleep`, a rate limit is a failure like others. */
-export type HistoryParts = { transport: MatrixTransport; signal: AbortSignal; sleep?: ReceiveOptions['sleep'] }
+type HistoryParts = { transport: MatrixTransport; signal: AbortSignal; sleep?: ReceiveOptions['sleep'] }
 
 type Page = { chunk?: WireEvent[]; state?: WireEvent[]; end?: string }
 type Range = { room: string; from?: string; to?: string; dir: 'f' | 'b' }
