@@ -90,7 +90,7 @@ function readMessage(stored: StoredEvent, chat: Chat, bot: Bot | undefined): Inc
   }
 }
 
-/** A thread is a conversation of its own. A room with one person is private, whatever its name. */
+/** A thread is a conversation of its own. A room with one person is private, also if it has a name. */
 function chatOf({ room, isPrivate, title, event }: StoredEvent): Chat {
   const { rel_type, event_id } = relationOf(event.content ?? {})
   const thread = rel_type === 'm.thread' && typeof event_id === 'string' ? event_id : undefined
