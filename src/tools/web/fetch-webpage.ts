@@ -13,7 +13,7 @@ const ACCEPT = 'text/html,application/xhtml+xml,application/pdf,application/json
 
 /** Reads a page of the public web as Markdown. Repeatable: it only asks. */
 export function fetchWebpage({ fetchPage }: Pick<WebToolDeps, 'fetchPage'>): Tool {
-  const readPage = newPageReader()
+  const reader = newPageReader()
   return defineTool<FetchInput>({
     name: 'fetch_webpage',
     description:
@@ -36,6 +36,7 @@ export function fetchWebpage({ fetchPage }: Pick<WebToolDeps, 'fetchPage'>): Too
     run: async ({ url, offset }, { signal }) => {
       const address = /^[a-z][a-z0-9+.-]*:/i.test(url) ? url : `https://${url}`
       if (!URL.canParse(address)) return failure(`"${url}" is not a valid URL. Write it like https://example.com/page.`)
+      reader.prepare()
       let response: Response
       let bytes: Uint8Array
       try {
@@ -47,7 +48,7 @@ export function fetchWebpage({ fetchPage }: Pick<WebToolDeps, 'fetchPage'>): Too
       const found = response.url || address
       const contentType = response.headers.get('content-type') ?? ''
       if (!response.ok) return failure(`${found} answered HTTP ${response.status} ${response.statusText}`.trimEnd())
-      const page = await readPage({ url: found, contentType, bytes }, signal)
+      const page = await reader.read({ url: found, contentType, bytes }, signal)
       if ('fault' in page) return failure(`${found} was fetched, but has nothing to read. ${page.fault}`)
       return success(markAsData(excerptOf(page.text, offset ?? 0), { url: found, title: page.title }))
     },

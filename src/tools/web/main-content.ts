@@ -24,10 +24,12 @@ export function findContent(root: PageElement): PageElement {
 /** Whether an element is furniture of the page: navigation, footers, sharing buttons, cookie notices. */
 export function isFurniture({ tag, attributes, parent }: PageElement): boolean {
   if (tag === 'nav' || tag === 'aside' || tag === 'footer') return true
-  if (FURNITURE_ROLES.has(attributes.role ?? '')) return true
+  if (attributes.role !== undefined && FURNITURE_ROLES.has(attributes.role)) return true
   // The header of an article has its title; the header of a page has its menu.
   if (tag === 'header') return !isInside(parent, 'article') && !isInside(parent, 'main')
-  const names = `${attributes.class ?? ''} ${attributes.id ?? ''}`.slice(0, 500)
+  const { class: classes, id } = attributes
+  if (classes === undefined && id === undefined) return false
+  const names = `${classes ?? ''} ${id ?? ''}`.slice(0, 500)
   return FURNITURE_NAMES.test(names) && !CONTENT_NAMES.test(names)
 }
 
@@ -47,8 +49,11 @@ function elementsOf(root: PageElement): PageElement[] {
   const waiting = [root]
   for (let element = waiting.pop(); element; element = waiting.pop()) {
     found.push(element)
-    for (const child of element.children.toReversed())
+    const { children } = element
+    for (let index = children.length - 1; index >= 0; index--) {
+      const child = children[index]!
       if (typeof child !== 'string' && !isFurniture(child)) waiting.push(child)
+    }
   }
   return found
 }

@@ -93,5 +93,5 @@ function countCommas(text: string): number {
   return count
 }
 
-const isHidden = ({ hidden, style = '', 'aria-hidden': ariaHidden }: Record<string, string>): boolean =>
-  hidden !== undefined || ariaHidden === 'true' || style.replaceAll(' ', '').includes('display:none')
+const isHidden = ({ hidden, style, 'aria-hidden': ariaHidden }: Record<string, string>): boolean =>
+  hidden !== undefined || ariaHidden === 'true' || style?.replaceAll(' ', '').includes('display:none') === true

@@ -1,5 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { readPage } from './read-page.ts'
 
-// One page, one worker: its memory and its time are limited from outside.
-parentPort!.postMessage(await readPage(workerData))
+// One page after another: the reader sends the next one after it has the answer.
+parentPort!.on('message', async (page) => parentPort!.postMessage(await readPage(page)))

@@ -1,18 +1,15 @@
 import { decodeText } from './decode-text.ts'
 import { findContent } from './main-content.ts'
+import { type FetchedPage, kindOf } from './page-kind.ts'
 import { type PageElement, parsePage } from './page-tree.ts'
 import { toMarkdown } from './to-markdown.ts'
-
-/** What a server answered. */
-export type FetchedPage = { url: string; contentType: string; bytes: Uint8Array }
 
 /** What a model reads. */
 export type ReadablePage = { title: string; text: string } | { fault: string }
 
 /** Runs in the page worker: it may take long, and hostile pages may end it. */
 export async function readPage(page: FetchedPage): Promise<ReadablePage> {
-  const kind = kindOf(page)
-  switch (kind) {
+  switch (kindOf(page)) {
     case 'pdf':
       return readPdf(page.bytes)
     case 'html':
@@ -25,22 +22,6 @@ export async function readPage(page: FetchedPage): Promise<ReadablePage> {
       return { fault: `It is ${page.contentType || 'a file without a type'}, which cannot be read as text.` }
   }
 }
-
-type PageKind = 'pdf' | 'html' | 'json' | 'text' | 'other'
-
-function kindOf({ contentType, bytes }: FetchedPage): PageKind {
-  const type = contentType.split(';')[0]!.trim().toLowerCase()
-  const start = new TextDecoder('latin1').decode(bytes.subarray(0, 512)).trimStart()
-  if (start.startsWith('%PDF-')) return 'pdf'
-  if (type === 'text/html' || type === 'application/xhtml+xml') return 'html'
-  if (type === 'application/json' || type.endsWith('+json')) return 'json'
-  if (type.startsWith('text/') || TEXT_TYPES.has(type) || type.endsWith('+xml')) return 'text'
-  if (type !== '' && type !== 'application/octet-stream') return 'other'
-  if (/^<(?:!doctype html|html|head|body)\b/i.test(start)) return 'html'
-  return bytes.subarray(0, 8_192).includes(0) ? 'other' : 'text'
-}
-
-const TEXT_TYPES = new Set(['application/xml', 'application/javascript', 'application/yaml', 'application/x-yaml'])
 
 function readHtml({ url, bytes, contentType }: FetchedPage): ReadablePage {
   const { title, root } = parsePage(decodeText(bytes, contentType))

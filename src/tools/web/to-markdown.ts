@@ -3,8 +3,9 @@ import type { PageElement } from './page-tree.ts'
 
 /** The element as Markdown, without the furniture of the page. Links and images become absolute. */
 export function toMarkdown(element: PageElement, base: string): string {
-  const text = renderBlocks(element, { base })
-  const lines = text.split('\n').map((line) => line.trimEnd())
+  const lines = renderBlocks(element, { base })
+    .split('\n')
+    .map((line) => line.trimEnd())
   return lines
     .join('\n')
     .replace(/\n{3,}/g, '\n\n')
@@ -29,7 +30,7 @@ function renderBlocks({ children }: PageElement, context: RenderContext): string
     line = ''
   }
   for (const child of children) {
-    if (typeof child === 'string') line += child.replace(/\s+/g, ' ')
+    if (typeof child === 'string') line += collapseSpaces(child)
     else if (isFurniture(child)) continue
     else if (BLOCKS.has(child.tag) || hasBlock(child)) {
       endLine()
@@ -129,7 +130,7 @@ const inlineText = (element: PageElement, context: RenderContext): string =>
 const renderInlineChildren = ({ children }: PageElement, context: RenderContext): string =>
   children
     .map((child) => {
-      if (typeof child === 'string') return child.replace(/\s+/g, ' ')
+      if (typeof child === 'string') return collapseSpaces(child)
       if (isFurniture(child)) return ''
       return BLOCKS.has(child.tag) ? ` ${renderInlineChildren(child, context)} ` : renderInline(child, context)
     })
@@ -151,13 +152,13 @@ function renderInline(element: PageElement, context: RenderContext): string {
     case 'code':
     case 'kbd':
     case 'samp':
-      return around(rawText(element).replace(/\s+/g, ' '), '`')
+      return around(collapseSpaces(rawText(element)), '`')
     case 'a':
       return renderLink(element, context)
     case 'img': {
       const { alt = '', src } = element.attributes
       const address = alt.trim() === '' ? undefined : absolute(src, context.base)
-      return address ? `![${alt.replace(/\s+/g, ' ').trim()}](${address})` : ''
+      return address ? `![${collapseSpaces(alt).trim()}](${address})` : ''
     }
     default:
       return renderInlineChildren(element, context)
@@ -191,11 +192,13 @@ function rawText({ children }: PageElement): string {
     .join('')
 }
 
-const tidyLine = (line: string): string =>
-  line
-    .replace(/ {2,}/g, ' ')
-    .replace(/ ?\n ?/g, '\n')
-    .trim()
+/** Most text has nothing to collapse, and a search is much cheaper than replacing every space with a space. */
+const collapseSpaces = (text: string): string => (/\s\s|[^\S ]/.test(text) ? text.replace(/\s+/g, ' ') : text)
+
+function tidyLine(line: string): string {
+  const single = line.includes('  ') ? line.replace(/ {2,}/g, ' ') : line
+  return (single.includes('\n') ? single.replace(/ ?\n ?/g, '\n') : single).trim()
+}
 
 const prefixLines = (text: string, first: string, rest: string): string =>
   text === '' ? '' : first + text.replaceAll('\n', `\n${rest}`)
