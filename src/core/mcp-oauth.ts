@@ -21,6 +21,9 @@ export type McpIssuerMetadata = {
   token_endpoint: string
   token_endpoint_auth_methods_supported?: string[]
   authorization_response_iss_parameter_supported?: boolean
+  /** Where tokens are revoked (RFC 7009). */
+  revocation_endpoint?: string
+  revocation_endpoint_auth_methods_supported?: string[]
 }
 
 /** `isGiven`: an administrator registered it; otherwise Holdfast did. */
@@ -85,4 +88,25 @@ const WHY_NEEDED: Record<McpOAuthStep['type'] | 'none', string> = {
   waiting: 'No person opened the address in time.',
   exchanging: 'The server stopped while it exchanged the authorization code, which is valid once.',
   done: 'The authorization was ended.',
+}
+
+/** What became of deleted tokens at the authorization server that issued them. `none`: there were no tokens. */
+export type McpRevocation =
+  | { type: 'none' }
+  | { type: 'revoked'; issuer: string }
+  | { type: 'not-offered'; issuer: string }
+  | { type: 'failed'; issuer: string; detail: string }
+
+/** For people; empty if there is nothing to say. */
+export function revocationText(revocation: McpRevocation): string {
+  switch (revocation.type) {
+    case 'none':
+      return ''
+    case 'revoked':
+      return `Its tokens were revoked at ${revocation.issuer}.`
+    case 'not-offered':
+      return `${revocation.issuer} offers no revocation: its tokens are deleted here, and valid there until they expire.`
+    case 'failed':
+      return `Its tokens are deleted here, but ${revocation.issuer} did not revoke them: ${revocation.detail}. Remove the access there.`
+  }
 }

@@ -1,6 +1,6 @@
 import type { McpServerId, OrganizationId } from '../core/id.ts'
 import type { Json } from '../core/json.ts'
-import type { McpAuthorization, McpOAuthClient } from '../core/mcp-oauth.ts'
+import type { McpAuthorization, McpOAuthClient, McpRevocation } from '../core/mcp-oauth.ts'
 import type { McpSecrets, McpServer, McpToolDefinition, McpToolLink } from '../core/mcp-server.ts'
 import type { ToolAnswer, ToolContext } from './tool.ts'
 
@@ -49,8 +49,10 @@ export type McpAuthorizations = {
     request: { redirectUrl: string; client: GivenClient | undefined },
   ): Promise<BegunAuthorization>
   finish(reply: AuthorizationReply): Promise<FinishedAuthorization>
-  /** Deletes the tokens of this server. */
-  end(server: McpServer): Promise<void>
+  /** Deletes the tokens of this server and has them revoked. `agreed`: the server as it was authorized, if it changed. */
+  end(server: McpServer, agreed?: McpServer): Promise<McpRevocation>
+  /** Reads the tokens of this server now; the function has them revoked, within seconds, after they were deleted here. */
+  prepareRevocation(server: McpServer): Promise<() => Promise<McpRevocation>>
   /** Of servers of one organization, in the same order. */
   statesOf(servers: readonly McpServer[]): Promise<McpAuthorization[]>
 }

@@ -96,6 +96,7 @@ test('if the vendor already spent the token of the killed process, the credentia
   assert.equal((await refresh(fixture)).type, 'dead')
   const { state } = await rowOf(fixture)
   assert.equal(state.type === 'dead' && state.reason, 'refresh_token_reused')
+  assert.match(state.type === 'dead' ? state.detail : '', /ended while it renewed the token .*; sign in again/)
   assert.equal((await choose(fixture, acme)).type, 'spent')
   assert.equal((await refresh(fixture)).type, 'dead')
   assert.equal(fixture.endpoint.requests.length, 2)

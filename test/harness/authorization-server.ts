@@ -7,7 +7,7 @@ import type { McpTestServer } from './mcp-server.ts'
 /** What is wrong with the next answers of an endpoint. */
 export type OAuthFaultKind = 'down' | 'garbage' | 'cut' | 'hang' | 'refuses'
 
-export type OAuthEndpoint = 'metadata' | 'register' | 'authorize' | 'token'
+export type OAuthEndpoint = 'metadata' | 'register' | 'authorize' | 'token' | 'revoke'
 
 export type AuthorizationServer = {
   url: string
@@ -22,6 +22,10 @@ export type AuthorizationServer = {
   lifetime: number
   /** Whether a refresh token is issued. */
   issuesRefreshTokens: boolean
+  /** Tokens that were sent to the revocation endpoint, in order. */
+  revoked: Record<string, string>[]
+  /** Whether it revokes tokens (RFC 7009). */
+  revokes: boolean
   /** Whether clients can register themselves. */
   registers: boolean
   /** The scope that the MCP server needs now. */
@@ -94,7 +98,10 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
           code_challenge_methods_supported: ['S256'],
           token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
           authorization_response_iss_parameter_supported: true,
-          ...defined({ registration_endpoint: server.registers ? `${url}/register` : undefined }),
+          ...defined({
+            registration_endpoint: server.registers ? `${url}/register` : undefined,
+            revocation_endpoint: server.revokes ? `${url}/revoke` : undefined,
+          }),
         })
       case 'register': {
         const metadata = JSON.parse(body) as Record<string, unknown>
@@ -117,6 +124,15 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
           scope: field('scope'),
         })
         return redirect(response, searchParams, { code })
+      }
+      case 'revoke': {
+        const fields = Object.fromEntries(new URLSearchParams(body))
+        if (!clients.has(fields.client_id ?? '')) return json(response, 401, { error: 'invalid_client' })
+        server.revoked.push(fields)
+        const issued = refresh.get(fields.token ?? '') ?? access.get(fields.token ?? '')
+        for (const one of [...access.values(), ...refresh.values()])
+          if (one.family === issued?.family) one.isValid = false
+        return void response.writeHead(200).end()
       }
       case 'token': {
         const { status, answer: sent } = token(Object.fromEntries(new URLSearchParams(body)))
@@ -172,6 +188,8 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
     lifetime: 3_600,
     issuesRefreshTokens: true,
     registers: true,
+    revoked: [],
+    revokes: true,
     neededScope: 'tools',
     beforeToken: undefined,
     fault(endpoint, kind) {
@@ -227,6 +245,7 @@ const ENDPOINTS: Record<string, OAuthEndpoint> = {
   '/register': 'register',
   '/authorize': 'authorize',
   '/token': 'token',
+  '/revoke': 'revoke',
 }
 
 function json(response: ServerResponse, status: number, body: object): void {

@@ -34,7 +34,8 @@ export const stubEngineDeps = (): Pick<EngineDeps, 'mcp' | 'sources' | 'endProce
     authorizations: {
       begin: async () => ({ type: 'failed', detail: 'this test has no MCP servers' }),
       finish: async () => ({ type: 'unknown' }),
-      end: async () => undefined,
+      end: async () => ({ type: 'none' }),
+      prepareRevocation: async () => async () => ({ type: 'none' }),
       statesOf: async (servers) => servers.map(() => ({ state: 'none' })),
     },
     forget: () => undefined,

@@ -125,13 +125,15 @@ async function listenForAnswer() {
   }
 }
 
-/** Deletes the tokens of a server. */
+type Disconnected = { connection: { detail: string | null } }
+
+/** Deletes the tokens of a server, and prints whether they were revoked. */
 export const disconnect = (which: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
   withHome(cli, 'rows', async ({ context, api }) => {
     const server = await requireServerNamed(which, context)
-    await api.request('DELETE', `/v1/mcp-servers/${server.id}/connect`)
+    const { connection } = await api.request<Disconnected>('DELETE', `/v1/mcp-servers/${server.id}/connect`)
     printResult(cli, flags, {
-      sentence: `Disconnected ${safeText(server.name)}: its tokens are deleted here. The authorization server may still list them.`,
-      value: { id: server.id, name: server.name, connected: false },
+      sentence: `Disconnected ${safeText(server.name)}. ${safeText(connection.detail ?? '')}`.trimEnd(),
+      value: { id: server.id, name: server.name, connected: false, detail: connection.detail },
     })
   })

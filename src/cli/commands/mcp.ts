@@ -316,6 +316,8 @@ export const run = (
     return printRan(await api.request<RanTool>('POST', path, { args: parseArguments(flags.args) }), flags, cli)
   })
 
+type Removed = { revocation: { state: string; detail: string } | null }
+
 export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
   withHome(cli, 'rows', async ({ context, api }) => {
     const server = await requireServerNamed(which, context)
@@ -323,10 +325,10 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
     const what = `the MCP server ${safeName(server.name)} (${server.id})`
     const consequence = `Its ${count(own.length, 'tool')} and its secrets go with it.`
     if (!(await confirmRemoval({ verb: 'Remove', what, consequence }, flags, cli))) return 1
-    await api.request('DELETE', `/v1/mcp-servers/${server.id}`)
+    const { revocation } = await api.request<Removed>('DELETE', `/v1/mcp-servers/${server.id}`)
     printResult(cli, flags, {
-      sentence: `Removed ${what}.`,
-      value: { id: server.id, name: server.name, deleted: true },
+      sentence: `Removed ${what}.${revocation ? ` ${safeText(revocation.detail)}` : ''}`,
+      value: { id: server.id, name: server.name, deleted: true, revocation },
     })
     return 0
   })

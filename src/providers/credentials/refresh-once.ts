@@ -110,7 +110,7 @@ async function redeemRefreshToken(row: StoredCredential, claimId: string, deps: 
     case 'unavailable':
       return releaseClaim(answer.detail)
     case 'refused': {
-      const detail = `${answer.code}: ${answer.detail}`
+      const detail = `${answer.code}: ${answer.detail}${wasLost(row) ? LOST : ''}`
       if (!answer.isFinal) return releaseClaim(detail)
       const verdict = { generation: row.generation, reason: answer.code, detail, at: clock.now() }
       const isDead = await retryWrite(() => store.markDead(row.id, verdict), deps)
@@ -118,6 +118,10 @@ async function redeemRefreshToken(row: StoredCredential, claimId: string, deps: 
     }
   }
 }
+
+/** The claim before this one was never released: its process died, perhaps with the new tokens. */
+const wasLost = ({ refreshingBy }: StoredCredential): boolean => refreshingBy !== undefined
+const LOST = ' (a process that ended while it renewed the token may have received the new one; sign in again)'
 
 async function storeRenewedTokens(row: StoredCredential, tokens: Tokens, deps: RefreshDeps): Promise<RefreshResult> {
   const { store, box, clock } = deps

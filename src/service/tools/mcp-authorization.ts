@@ -5,7 +5,7 @@ import { Problem } from '../../core/problem.ts'
 import type { AuthorizationReply, GivenClient } from '../../ports/mcp.ts'
 import { newAuditEntry } from '../people/audit.ts'
 import type { ServiceContext } from '../service-context.ts'
-import { refreshMcpServer, requireServer, type ShownMcpServer, toShownServer } from './mcp-servers.ts'
+import { recordRevocation, refreshMcpServer, requireServer, type ShownMcpServer, toShownServer } from './mcp-servers.ts'
 
 type ConnectRequest = {
   id: McpServerId
@@ -69,11 +69,13 @@ export async function finishMcpAuthorization(
   return toShownServer(await requireServer(server.id, own), mcp)
 }
 
-/** Deletes the tokens of a server. */
+/** Deletes the tokens of a server and has them revoked; `contact` says whether they were. */
 export async function disconnectMcpServer(id: McpServerId, context: ServiceContext): Promise<ShownMcpServer> {
   const { mcp } = context.deps
-  await mcp.authorizations.end(await requireServer(id, context))
+  const server = await requireServer(id, context)
+  const revocation = await mcp.authorizations.end(server)
   mcp.forget(id)
+  await recordRevocation(server, revocation, context)
   return toShownServer(await requireServer(id, context), mcp)
 }
 

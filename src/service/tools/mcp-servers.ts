@@ -1,7 +1,7 @@
 import { defined } from '../../core/defined.ts'
 import type { McpServerId, ToolId } from '../../core/id.ts'
 import { canonicalJson } from '../../core/json.ts'
-import type { McpAuthorization } from '../../core/mcp-oauth.ts'
+import { type McpAuthorization, type McpRevocation, revocationText } from '../../core/mcp-oauth.ts'
 import {
   hasMaskedValue,
   isOperatorServer,
@@ -19,6 +19,7 @@ import { Problem } from '../../core/problem.ts'
 import type { StoredTool } from '../../core/stored-tool.ts'
 import type { Mcp, McpCatalog, McpListing } from '../../ports/mcp.ts'
 import type { PlanTools } from '../../ports/mcp-store.ts'
+import { newAuditEntry } from '../people/audit.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type NewMcpServer = { name: string; transport: McpTransport; secrets: McpSecrets }
@@ -85,7 +86,9 @@ export async function updateMcpServer(
   const { mcp } = context.deps
   const now = context.deps.clock.now()
   if (change.transport) refuseAddress(change.transport, context)
+  let agreed: McpServer | undefined
   const updated = await context.deps.store.mcpServers.update(context.organizationId, id, (before) => {
+    agreed = before
     const transport = change.transport ?? before.transport
     if (transport.type !== before.transport.type)
       throw new Problem(
@@ -115,13 +118,32 @@ export async function updateMcpServer(
   if (!updated) throw notFound(id)
   mcp.forget(id)
   // Its tokens went with the secrets of the former place; what they were sealed with is gone too.
-  if (!mcp.secretsOf(updated)?.oauth) await mcp.authorizations.end(updated)
+  if (!mcp.secretsOf(updated)?.oauth)
+    await recordRevocation(updated, await mcp.authorizations.end(updated, agreed), context)
   return toShownServer(updated, mcp)
 }
 
-export async function deleteMcpServer(id: McpServerId, context: ServiceContext): Promise<void> {
-  if (!(await context.deps.store.mcpServers.delete(context.organizationId, id))) throw notFound(id)
-  await context.deps.mcp.remove(id)
+/** Its tokens are deleted with it; then they are revoked where they came from, which cannot keep it from being deleted. */
+export async function deleteMcpServer(id: McpServerId, context: ServiceContext): Promise<McpRevocation> {
+  const { mcp, store } = context.deps
+  const server = await requireServer(id, context)
+  const revoke = await mcp.authorizations.prepareRevocation(server)
+  if (!(await store.mcpServers.delete(context.organizationId, id))) throw notFound(id)
+  const [revocation] = await Promise.all([revoke(), mcp.remove(id)])
+  await recordRevocation(server, revocation, context)
+  return revocation
+}
+
+/** The audit log says whether tokens that were deleted here still exist elsewhere. */
+export async function recordRevocation(
+  { id, organizationId }: McpServer,
+  revocation: McpRevocation,
+  context: ServiceContext,
+): Promise<void> {
+  if (revocation.type === 'none') return
+  const outcome = revocation.type === 'revoked' ? 'done' : 'failed'
+  const action = { verb: 'mcp-server.revoke-tokens', object: id, organizationId, outcome } as const
+  await context.deps.store.audit.append(newAuditEntry({ ...action, detail: revocationText(revocation) }, context))
 }
 
 /** `failed`: the server did not answer. The failure is stored with it, and its tools stay unchanged. */

@@ -136,9 +136,17 @@ function kept(metadata: IssuerMetadata | undefined): McpIssuerMetadata | undefin
     token_endpoint,
     token_endpoint_auth_methods_supported,
     authorization_response_iss_parameter_supported,
+    revocation_endpoint,
+    revocation_endpoint_auth_methods_supported,
   } = metadata
   return {
     token_endpoint,
-    ...defined({ issuer, token_endpoint_auth_methods_supported, authorization_response_iss_parameter_supported }),
+    ...defined({
+      issuer,
+      token_endpoint_auth_methods_supported,
+      authorization_response_iss_parameter_supported,
+      revocation_endpoint,
+      revocation_endpoint_auth_methods_supported,
+    }),
   }
 }

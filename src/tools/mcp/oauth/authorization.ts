@@ -1,6 +1,14 @@
 import { defined } from '../../../core/defined.ts'
 import type { McpServerId, OrganizationId } from '../../../core/id.ts'
-import { authorizationOf, isTokenFor, MCP_PROVIDER, type McpOAuth, mcpCredentialId } from '../../../core/mcp-oauth.ts'
+import {
+  authorizationOf,
+  isTokenFor,
+  MCP_PROVIDER,
+  type McpOAuth,
+  type McpRevocation,
+  mcpCredentialId,
+  revocationText,
+} from '../../../core/mcp-oauth.ts'
 import type { McpSecrets, McpServer } from '../../../core/mcp-server.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { CredentialStore } from '../../../ports/credential-store.ts'
@@ -15,6 +23,7 @@ import { issuerFetch } from './issuer-fetch.ts'
 import { loadAuth } from './load-auth.ts'
 import { oauthFault } from './oauth-fault.ts'
 import { tokensFrom } from './redeem.ts'
+import { revokeTokens } from './revoke.ts'
 import type { HttpServer, ServerTokens } from './server-tokens.ts'
 
 type AuthorizationDeps = {
@@ -144,12 +153,22 @@ export function newMcpAuthorizations(deps: AuthorizationDeps): McpAuthorizations
       return exchange({ ...server, transport: server.transport }, agreed, { code, verifier: step.verifier, nonce })
     },
 
-    async end(server) {
+    async end(server, agreed = server) {
+      const revoke = await prepareRevocation(agreed)
       const isRemoved = await credentials.remove(server.organizationId, mcpCredentialId(server.id))
       tokens.forget(server.id)
-      const contact = { state: 'needs-authorization', at: clock.now(), detail: 'Its authorization was ended.' } as const
-      if (isRemoved) await changeOAuth(server, (_, current) => current && withoutStep(current), contact)
+      if (!isRemoved) return { type: 'none' }
+      const ended = { state: 'needs-authorization', at: clock.now(), detail: 'Its authorization was ended.' } as const
+      await changeOAuth(server, (_, current) => current && withoutStep(current), ended)
+      const revocation = await revoke()
+      const detail = `${ended.detail} ${revocationText(revocation)}`
+      // Another authorization may have begun meanwhile.
+      const isStill = ({ contact }: McpServer) => contact.state === ended.state && contact.at === ended.at
+      await changeOAuth(server, (row, current) => (isStill(row) ? current : undefined), { ...ended, detail })
+      return revocation
     },
+
+    prepareRevocation,
 
     async statesOf(listed) {
       const known = listed.map((server) => ({ server, oauth: secretsOf(server)?.oauth }))
@@ -164,6 +183,22 @@ export function newMcpAuthorizations(deps: AuthorizationDeps): McpAuthorizations
         return authorizationOf({ oauth, credential, asked, now: clock.now() })
       })
     },
+  }
+
+  async function prepareRevocation(server: McpServer): Promise<() => Promise<McpRevocation>> {
+    const nothing = async (): Promise<McpRevocation> => ({ type: 'none' })
+    const { id, organizationId, transport } = server
+    const oauth = secretsOf(server)?.oauth
+    const row = oauth && (await credentials.get(organizationId, mcpCredentialId(id)))
+    // The tokens of an earlier agreement do not concern the authorization server of the present one.
+    const isOfThis = row?.oauth?.clientId === oauth?.client.client_id
+    if (!row || !isOfThis || row.state.type === 'dead' || transport.type === 'stdio' || !isTokenFor(transport.url, row))
+      return nothing
+    const secret = box.open(row.sealed.secret, row.id)
+    const refreshToken = row.sealed.refreshToken && box.open(row.sealed.refreshToken, row.id)
+    if (secret === undefined) return nothing
+    const held = { secret, ...defined({ refreshToken }) }
+    return () => revokeTokens({ ...server, transport }, { oauth, held, outbound })
   }
 
   type Redeemed = { code: string; verifier: string; nonce: string }
