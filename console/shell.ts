@@ -10,6 +10,8 @@ import { AgentsScreen } from './screens/agents.ts'
 import { ChatScreen } from './screens/chat.ts'
 import { HealthScreen } from './screens/health.ts'
 import { type Approval, InboxScreen } from './screens/inbox.ts'
+import { McpServerScreen } from './screens/mcp-server.ts'
+import { McpServersScreen } from './screens/mcp-servers.ts'
 import { RunScreen } from './screens/run.ts'
 import { RunsScreen } from './screens/runs.ts'
 import { ScheduleScreen } from './screens/schedule.ts'
@@ -28,6 +30,7 @@ const SCREENS: Record<string, Screen> = {
   runs: { title: 'Runs', list: RunsScreen, of: RunScreen },
   agents: { title: 'Agents', list: AgentsScreen, of: AgentScreen },
   schedules: { title: 'Schedules', list: SchedulesScreen, of: ScheduleScreen },
+  mcp: { title: 'MCP', list: McpServersScreen, of: McpServerScreen },
   health: { title: 'Health', list: HealthScreen },
   settings: { title: 'Settings', list: SettingsScreen },
 }

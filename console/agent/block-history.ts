@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
-import { diffLines } from '../parts/line-diff.ts'
+import { LineDiff } from '../parts/line-diff-view.ts'
 import { visible } from '../parts/markdown.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
@@ -111,16 +111,3 @@ function ShownVersion({ block, version: { version, is_present: isPresent }, befo
     </section>
   `
 }
-
-/** The signs say it too, not only the colors. */
-function LineDiff({ before, after }: { before: string; after: string }) {
-  const lines = diffLines(before, after)
-  if (lines.length === 0) return html`<p class="hint">It is empty.</p>`
-  return html`<pre class="plain diff" tabindex="0">${lines.map((line) =>
-    line.sign === '…'
-      ? html`<span class="age">… ${line.lines} equal ${line.lines === 1 ? 'line' : 'lines'}${'\n'}</span>`
-      : html`<span class=${CLASSES[line.sign]}>${line.sign} ${visible(line.text)}${'\n'}</span>`,
-  )}</pre>`
-}
-
-const CLASSES = { ' ': '', '−': 'removed', '+': 'added' }

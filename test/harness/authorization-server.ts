@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { defined } from '../../src/core/defined.ts'
 import type { McpTestServer } from './mcp-server.ts'
 
-/** What is wrong with the next answers of an endpoint. */
-export type OAuthFaultKind = 'down' | 'garbage' | 'cut' | 'hang' | 'refuses'
+/** What is wrong with the next answers of an endpoint. `hang`: nothing happens. `lost`: it takes effect, and no answer comes. */
+export type OAuthFaultKind = 'down' | 'garbage' | 'cut' | 'hang' | 'lost' | 'refuses'
 
 export type OAuthEndpoint = 'metadata' | 'register' | 'authorize' | 'token' | 'revoke'
 
@@ -79,6 +79,9 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
         // The request took effect, and its answer is lost.
         if (endpoint === 'token') token(Object.fromEntries(new URLSearchParams(body)))
         return void response.destroy()
+      case 'lost':
+        if (endpoint === 'token') token(Object.fromEntries(new URLSearchParams(body)))
+        return
       case 'hang':
         return
       case 'refuses':

@@ -75,7 +75,11 @@ async function untilDecided(
   let answeredAt: number | undefined
   for (;;) {
     const { authorization, contact } = await showMcpServer(id, context)
-    if (authorization.state === 'authorized') return
+    if (authorization.state === 'authorized') {
+      // The server reads the tools next; if it dies before that, they are read with a refresh.
+      answeredAt ??= Date.now()
+      if (contact.state !== 'not-asked' || Date.now() - answeredAt > EXCHANGE_MS) return
+    }
     if (authorization.state === 'needed') {
       // Between the answer and the tokens it is needed, too: a refusal is stored with its time.
       const isRefused = contact.state === 'needs-authorization' && contact.at >= since

@@ -160,9 +160,7 @@ async function retryWrite<T>(write: () => Promise<T>, { clock, report }: Refresh
 
 async function awaitRenewal(renewal: Promise<RefreshResult>, signal: AbortSignal): Promise<RefreshResult> {
   try {
-    return (
-      (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'the caller stopped waiting for the refresh' }
-    )
+    return (await untilAborted(renewal, signal)) ?? { type: 'failed', detail: 'it takes too long' }
   } catch (error) {
     // A rejected key file or an unavailable store: both messages say what to do.
     if (error instanceof StorageError || error instanceof Problem) return { type: 'failed', detail: error.message }

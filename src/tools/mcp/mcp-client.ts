@@ -124,11 +124,11 @@ export function newMcpClient(deps: McpClientDeps): Mcp {
       if (typeof server === 'string')
         return failure(`The MCP server of this tool cannot be looked up: ${server}. Nothing happened.`)
       if (!server) return failure('The MCP server of this tool was removed. Nothing happened.')
-      const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens })
-      if (resolved.type === 'sealed') return failure(resolved.detail)
       const { timeoutSeconds = MCP_CALL_SECONDS } = server.transport
       const deadline = startDeadline(context.signal, timeoutSeconds * 1_000)
       try {
+        const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens, signal: deadline.signal })
+        if (resolved.type === 'sealed') return failure(resolved.detail)
         const within = { ...context, signal: deadline.signal }
         const answer = await callAt(resolved, { server, link, pinned, input, context: within })
         return { ...answer, output: resolved.hide(answer.output) }
@@ -195,7 +195,7 @@ export function newMcpClient(deps: McpClientDeps): Mcp {
     server: McpServer,
     read: (connection: McpConnection, signal: AbortSignal) => Promise<T>,
   ): Promise<T | FailedListing> {
-    const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens })
+    const resolved = await resolveEndpoint(server, { secretsOf, fetch, tokens, signal: AbortSignal.timeout(listMs) })
     if (resolved.type === 'sealed') return { type: 'failed', kind: 'unusable', detail: resolved.detail }
     const limitMs = resolved.type === 'stdio' ? listMs + startMs : listMs
     const signal = AbortSignal.timeout(limitMs)
@@ -276,9 +276,12 @@ type ResolvedEndpoint =
 
 type UsableEndpoint = Exclude<ResolvedEndpoint, { type: 'sealed' }>
 
+type EndpointDeps = Pick<Mcp, 'secretsOf'> &
+  Pick<McpClientDeps, 'fetch'> & { tokens: ServerTokens; signal: AbortSignal }
+
 async function resolveEndpoint(
   server: McpServer,
-  { secretsOf, fetch, tokens }: Pick<Mcp, 'secretsOf'> & Pick<McpClientDeps, 'fetch'> & { tokens: ServerTokens },
+  { secretsOf, fetch, tokens, signal }: EndpointDeps,
 ): Promise<ResolvedEndpoint> {
   const { transport, name } = server
   const secrets = secretsOf(server)
@@ -289,7 +292,10 @@ async function resolveEndpoint(
   if (transport.type === 'stdio')
     return { type: 'stdio', server: { ...server, transport }, secrets, hide: newRedactor(secrets) }
   const { type, url } = transport
-  const authorized = await tokens.authorized({ ...server, transport }, secrets, fetch[reachOfServer(server)])
+  const authorized = await tokens.authorized(
+    { ...server, transport },
+    { secrets, fetch: fetch[reachOfServer(server)], signal },
+  )
   const requestOptions = { headers: requestHeaders(transport, secrets), fetch: authorized }
   const hide = newRedactor(secrets)
   return {

@@ -23,8 +23,14 @@ export type HttpServer = McpServer & { transport: McpHttpTransport }
 export type Unauthorized = { type: 'needed'; why: string; challenge: Challenge } | { type: 'for-now'; why: string }
 
 export type ServerTokens = {
-  /** `fetch` with the current token of the server, which is renewed before it expires and after a 401. */
-  authorized(server: HttpServer, secrets: McpSecrets, fetch: SafeFetch): Promise<SafeFetch>
+  /**
+   * `fetch` with the current token of the server, which is renewed before it expires and after a 401. If a renewal has
+   * begun, it waits for it: the process that renews may have died, and its claim takes half a minute to expire.
+   */
+  authorized(
+    server: HttpServer,
+    request: { secrets: McpSecrets; fetch: SafeFetch; signal: AbortSignal },
+  ): Promise<SafeFetch>
   /** Why its last request was refused; undefined if it was not. */
   refusalOf(id: McpServerId): Unauthorized | undefined
   /** Its tokens, to keep them out of texts. */
@@ -33,10 +39,12 @@ export type ServerTokens = {
 }
 
 /** What this process knows of a server: read again with each call, and used by the requests of its connections. */
-type Known = { token?: string; expiresAt?: number; whyNone?: string; refusal?: Unauthorized }
+type Known = { token?: string; expiresAt?: number; isRenewing?: true; whyNone?: string; refusal?: Unauthorized }
 
 /** A token is renewed this long before it expires, so that it is valid when it arrives. */
 const MARGIN_MS = 30_000
+/** Shorter than the time to connect, so that the result of a call says what it waited for. */
+const RENEWAL_MS = 15_000
 
 /** Access tokens of servers that a person authorized. */
 export function newServerTokens({ credentials, refreshOnce, box, clock }: ServerTokensDeps): ServerTokens {
@@ -53,6 +61,7 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
       const token = box.open(row.sealed.secret, row.id)
       if (token !== undefined) next.token = token
       if (row.expiresAt !== undefined) next.expiresAt = row.expiresAt
+      if (row.refreshingBy !== undefined) next.isRenewing = true
     }
     known.set(id, next)
     return next
@@ -93,9 +102,15 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
     refusalOf: (id) => known.get(id)?.refusal,
     secretsOf: (id) => [known.get(id)?.token ?? []].flat(),
     forget: (id) => void known.delete(id),
-    async authorized(server, secrets, fetch) {
+    async authorized(server, { secrets, fetch, signal: waiting }) {
       if (hasOwnToken(secrets)) return fetch
-      if (secrets.oauth) await read(server)
+      const stored = secrets.oauth ? await read(server) : {}
+      if (stored.isRenewing && stored.token !== undefined) {
+        const { id, organizationId } = server
+        // A failure is met again by the first request, which reports it.
+        await refreshOnce(mcpCredentialId(id), { organizationId, failedSecret: stored.token, signal: waiting })
+        await read(server)
+      }
       const state = (): Known => {
         const one = known.get(server.id) ?? {}
         known.set(server.id, one)
@@ -107,7 +122,7 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
         const { token: before, expiresAt = Number.POSITIVE_INFINITY } = state()
         let token = before
         if (token !== undefined && expiresAt - MARGIN_MS <= clock.now()) {
-          const renewed = await renew(server, { failedSecret: token, why: 'expiring', signal })
+          const renewed = await renew(server, { failedSecret: token, why: 'expiring', signal: limited(signal) })
           // A token that cannot be renewed just now may still be accepted.
           if (typeof renewed === 'string') token = renewed
         }
@@ -125,7 +140,7 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
         }
         if (challenge.isForScope)
           return refuse({ type: 'needed', why: `it asks for the scope ${challenge.scope ?? '(not named)'}`, challenge })
-        const renewed = await renew(server, { failedSecret: token, why: 'rejected', signal })
+        const renewed = await renew(server, { failedSecret: token, why: 'rejected', signal: limited(signal) })
         if (typeof renewed !== 'string') return refuse(renewed)
         await response.body?.cancel()
         // With 401 the server has not accepted the request, so it may be sent again.
@@ -139,6 +154,8 @@ export function newServerTokens({ credentials, refreshOnce, box, clock }: Server
 }
 
 const NOT_RENEWABLE = 'the server no longer accepts the token, and there is none to renew it with'
+
+const limited = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(RENEWAL_MS)])
 
 const needed = (why: string): Unauthorized => ({ type: 'needed', why, challenge: { isForScope: false } })
 
