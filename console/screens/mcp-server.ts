@@ -53,7 +53,8 @@ export function McpServerScreen({ id }: { id: string }) {
 
 type Refreshed = { added: string[]; updated: string[]; waiting_for_approval: string[]; deleted: string[] }
 
-function Actions({ server: { id, server_name: name } }: { server: McpServer }) {
+function Actions({ server: { id, server_name: name, authorization } }: { server: McpServer }) {
+  const isAuthorized = authorization?.state === 'authorized'
   const failure = useSignal<Failure | undefined>(undefined)
   const outcome = useSignal('')
   const isBusy = useSignal(false)
@@ -74,9 +75,12 @@ function Actions({ server: { id, server_name: name } }: { server: McpServer }) {
   }
 
   async function remove(): Promise<void> {
-    const gone = await act<{ revocation: { detail: string } | null }>('DELETE', `/v1/mcp-servers/${id}`)
-    if (!gone) return
-    removed.value = `Removed ${name}. ${gone.revocation?.detail ?? ''}`.trimEnd()
+    // The answer to this says what became of its tokens; that of a deletion has no body.
+    const ended = isAuthorized ? await act<McpServer>('DELETE', `/v1/mcp-servers/${id}/connect`) : undefined
+    if (failure.value) return
+    await act('DELETE', `/v1/mcp-servers/${id}`)
+    if (failure.value) return
+    removed.value = `Removed ${name}. ${ended?.connection.detail ?? ''}`.trimEnd()
     goTo('mcp')
   }
 

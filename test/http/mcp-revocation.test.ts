@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { requestOf } from './fixture-keyed-server.ts'
 import { type OAuthFixture, openOAuthFixture } from './fixture-mcp-oauth.ts'
-
-type Deleted = { deleted: boolean; revocation: { state: string; detail: string } | null }
+import { KEY } from './fixture-server-process.ts'
 
 const auditOf = async ({ ask }: OAuthFixture) =>
-  (await ask<{ verb: string; outcome: string; detail: string }[]>('GET', '/v1/audit')).body.filter(
+  (await ask<{ verb: string; outcome: string; object: string; detail: string }[]>('GET', '/v1/audit')).body.filter(
     ({ verb }) => verb === 'mcp-server.revoke-tokens',
   )
 
@@ -36,16 +36,18 @@ test('a disconnected MCP server has its tokens revoked where they came from, and
   assert.equal((await show(id)).authorization.state, 'authorized', 'it can be connected again')
 })
 
-test('a deleted MCP server is gone whatever its authorization server answers, and the answer says what became of its tokens', async (t) => {
+test('a deleted MCP server is gone whatever its authorization server answers, and a header and the audit log say what became of its tokens', async (t) => {
   const fixture = await openOAuthFixture(t)
-  const { add, connect, ask, issuer } = fixture
+  const { add, connect, ask, issuer, url } = fixture
   const remove = async () => {
     const { id } = await add()
     await connect(id)
-    const deleted = await ask<Deleted>('DELETE', `/v1/mcp-servers/${id}`)
-    assert.deepEqual([deleted.status, deleted.body.deleted], [200, true])
+    const deleted = await fetch(`${url}/v1/mcp-servers/${id}`, { method: 'DELETE', ...requestOf(KEY) })
+    assert.equal(deleted.status, 204)
     assert.equal((await ask('GET', `/v1/mcp-servers/${id}`)).status, 404)
-    return deleted.body.revocation!
+    const { object, detail } = (await auditOf(fixture)).find((entry) => entry.object === id)!
+    assert.equal(object, id)
+    return { state: deleted.headers.get('x-holdfast-revocation'), detail }
   }
   assert.equal((await remove()).state, 'revoked')
   assert.equal(issuer.revoked.length, 2)

@@ -12,7 +12,7 @@ import { type JsonFlag, printResult } from '../print-result.ts'
 import { commandLine } from '../program-name.ts'
 import { secretFromPipe } from '../read-secret.ts'
 import { safeText } from '../terminal.ts'
-import { printServer, requireServerNamed } from './mcp.ts'
+import { type Disconnected, printServer, requireServerNamed } from './mcp.ts'
 
 type ConnectFlags = JsonFlag & { clientId?: string; clientSecretStdin?: boolean; pasteStdin?: boolean }
 
@@ -128,8 +128,6 @@ async function listenForAnswer() {
     },
   }
 }
-
-type Disconnected = { connection: { detail: string | null } }
 
 /** Deletes the tokens of a server, and prints whether they were revoked. */
 export const disconnect = (which: string, flags: JsonFlag, cli: CliContext): Promise<void> =>

@@ -316,7 +316,8 @@ export const run = (
     return printRan(await api.request<RanTool>('POST', path, { args: parseArguments(flags.args) }), flags, cli)
   })
 
-type Removed = { revocation: { state: string; detail: string } | null }
+/** `detail` says whether its tokens were revoked. */
+export type Disconnected = { connection: { detail: string | null } }
 
 export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: CliContext): Promise<number> =>
   withHome(cli, 'rows', async ({ context, api }) => {
@@ -325,10 +326,15 @@ export const remove = (which: string, flags: JsonFlag & { yes?: boolean }, cli: 
     const what = `the MCP server ${safeName(server.name)} (${server.id})`
     const consequence = `Its ${count(own.length, 'tool')} and its secrets go with it.`
     if (!(await confirmRemoval({ verb: 'Remove', what, consequence }, flags, cli))) return 1
-    const { revocation } = await api.request<Removed>('DELETE', `/v1/mcp-servers/${server.id}`)
+    const path = `/v1/mcp-servers/${server.id}`
+    const isAuthorized = server.authorization.state === 'authorized'
+    // The answer to this says what became of its tokens; that of a deletion has no body.
+    const ended = isAuthorized ? await api.request<Disconnected>('DELETE', `${path}/connect`) : undefined
+    await api.request('DELETE', path)
+    const detail = ended?.connection.detail
     printResult(cli, flags, {
-      sentence: `Removed ${what}.${revocation ? ` ${safeText(revocation.detail)}` : ''}`,
-      value: { id: server.id, name: server.name, deleted: true, revocation },
+      sentence: `Removed ${what}.${detail ? ` ${safeText(detail)}` : ''}`,
+      value: { id: server.id, name: server.name, deleted: true, ...defined({ detail: detail ?? undefined }) },
     })
     return 0
   })

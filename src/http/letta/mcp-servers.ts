@@ -18,20 +18,12 @@ import {
 } from '../../service/tools/mcp-servers.ts'
 import { runStoredTool } from '../../service/tools/run-tool.ts'
 import { flag } from '../field.ts'
-import { operation } from '../operation.ts'
+import { nothing, operation } from '../operation.ts'
 import { dateSchema } from '../wire-date.ts'
 import { newServerBody, newServerFrom, serverChangeBody, serverChangeFrom } from './mcp-server-body.ts'
 import { mcpServerPath, toolPath } from './path-params.ts'
 import { runBody, toRunToolRequest } from './run-tool.ts'
-import {
-  definitionSchema,
-  deletedServerSchema,
-  mcpServerSchema,
-  refreshedSchema,
-  wireDefinition,
-  wireMcpServer,
-  wireRevocation,
-} from './wire/mcp-server.ts'
+import { definitionSchema, mcpServerSchema, refreshedSchema, wireDefinition, wireMcpServer } from './wire/mcp-server.ts'
 import { ranToolSchema, wireRan } from './wire/ran-tool.ts'
 import { toolSchema, wireTool } from './wire/tool.ts'
 
@@ -90,11 +82,12 @@ const removeServer = operation({
   scope: 'admin',
   summary: 'Deletes an MCP server and its tools',
   params: mcpServerPath,
-  answer: deletedServerSchema,
-  handle: async ({ params }, context) => ({
-    deleted: true,
-    revocation: wireRevocation(await deleteMcpServer(params.mcp_server_id, context)),
-  }),
+  answer: nothing,
+  async handle({ params, reply }, context) {
+    const { type } = await deleteMcpServer(params.mcp_server_id, context)
+    if (type !== 'none') reply.header('x-holdfast-revocation', type)
+    return undefined
+  },
 })
 
 const refreshServer = operation({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type McpAuthorization, type McpRevocation, revocationText } from '../../../core/mcp-oauth.ts'
+import type { McpAuthorization } from '../../../core/mcp-oauth.ts'
 import { MCP_CALL_SECONDS, type McpSecrets, type McpToolDefinition } from '../../../core/mcp-server.ts'
 import { scopeCovers } from '../../../core/people.ts'
 import type { ServiceContext } from '../../../service/service-context.ts'
@@ -158,24 +158,6 @@ function wireContact(contact: ShownMcpServer['contact']): z.output<typeof contac
       }
   }
 }
-
-export const deletedServerSchema = z.lazy(() =>
-  z
-    .object({
-      deleted: z.boolean(),
-      revocation: z
-        .object({
-          state: z.enum(['revoked', 'not-offered', 'failed']),
-          detail: z.string().describe('The same as a sentence for people.'),
-        })
-        .nullable()
-        .describe('Whether its tokens were revoked at its authorization server; null if it had none.'),
-    })
-    .meta({ id: 'DeletedMcpServer', description: 'The MCP server and its tools are gone.' }),
-)
-
-export const wireRevocation = (revocation: McpRevocation): z.output<typeof deletedServerSchema>['revocation'] =>
-  revocation.type === 'none' ? null : { state: revocation.type, detail: revocationText(revocation) }
 
 const toolNames = z.lazy(() => z.array(z.string()))
 
