@@ -307,11 +307,10 @@ export const run = (
   withHome(cli, 'rows', async ({ context, api }) => {
     const server = await requireServerNamed(which, context)
     const own = await mcpServerTools(server.id, context)
-    const tool = pickOne(own, toolName, {
-      prefix: 'tool',
-      noun: `tool of ${server.name}`,
-      lister: `mcp tools ${server.id}`,
-    })
+    // The name at its server, which is another one here if it was taken.
+    const tool =
+      own.find(({ mcp }) => mcp?.toolName === toolName) ??
+      pickOne(own, toolName, { prefix: 'tool', noun: `tool of ${server.name}`, lister: `mcp tools ${server.id}` })
     const path = `/v1/mcp-servers/${server.id}/tools/${tool.id}/run`
     return printRan(await api.request<RanTool>('POST', path, { args: parseArguments(flags.args) }), flags, cli)
   })

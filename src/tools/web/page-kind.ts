@@ -1,7 +1,7 @@
 /** What a server answered. */
 export type FetchedPage = { url: string; contentType: string; bytes: Uint8Array }
 
-export type PageKind = 'pdf' | 'html' | 'json' | 'text' | 'other'
+type PageKind = 'pdf' | 'html' | 'json' | 'text' | 'other'
 
 export function kindOf({ contentType, bytes }: FetchedPage): PageKind {
   const type = contentType.split(';')[0]!.trim().toLowerCase()

@@ -8,7 +8,7 @@ import type { HttpServer } from './server-tokens.ts'
 /** For all requests: the tokens are already deleted here, and a person waits. */
 const REVOKE_MS = 5_000
 
-export type HeldTokens = { secret: string; refreshToken?: string }
+type HeldTokens = { secret: string; refreshToken?: string }
 
 /** Asks the authorization server to revoke tokens (RFC 7009), once. */
 export async function revokeTokens(
