@@ -205,7 +205,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
             search: defined({ engine: configuration.web.search, baseUrl: configuration.web.search_url }),
             secretOf: (...secret) => findSecret(secret, { store, box: secrets.box }),
           }),
-          ...workspaceTools({ workspaces, containment: sandbox.containment, clock }),
+          ...workspaceTools({ workspaces, containment: sandbox.containment, clock, chats: store.gateway }),
           runCode(sourceDeps),
           ...retiredTools(),
         ],

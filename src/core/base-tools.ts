@@ -34,6 +34,7 @@ export const WORKSPACE_TOOLS: readonly string[] = [
   'write_file',
   'edit_file',
   'search_files',
+  'send_file',
 ]
 
 /** Tools that read the web. An agent has them only if it names them. */

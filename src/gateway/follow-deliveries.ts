@@ -1,3 +1,4 @@
+import { defined } from '../core/defined.ts'
 import type { Delivery } from '../core/gateway/session.ts'
 import { Problem } from '../core/problem.ts'
 import { deliverOutcome } from '../service/gateway/deliver-outcome.ts'
@@ -24,6 +25,7 @@ export function newFollowers(deps: AccountDeps & { outbound: OutboundPump }): Fo
     scope,
     maxText: platform.capabilities.maxText,
     notifiesOfEdits: platform.capabilities.notifiesOfEdits,
+    ...defined({ maxFileBytes: platform.capabilities.maxFileBytes }),
   }
   const rounds = newRounds({
     work: startRound,

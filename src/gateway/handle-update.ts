@@ -6,6 +6,7 @@ import type { Pairing } from '../core/gateway/pairing.ts'
 import { addressOf } from '../core/gateway/session.ts'
 import type { GatewayChange } from '../ports/gateway-store.ts'
 import { pressButton } from '../service/gateway/chat-approvals.ts'
+import type { FileTarget } from '../service/gateway/chat-files.ts'
 import { findSession, stopSession } from '../service/gateway/chat-sessions.ts'
 import { findPairing, pairStranger } from '../service/gateway/pairings.ts'
 import { type ChatSendResult, sendChatMessage } from '../service/gateway/send-chat-message.ts'
@@ -65,8 +66,12 @@ async function send(
   deps: AccountDeps,
 ): Promise<ChatSendResult> {
   const { chat, sender, messageId } = messages[0]!.message
-  const inputs = await inputsOf(messages, deps)
-  const message = { rows: messages.map(({ row }) => row), speaker: { chat, sender }, inputs, messageId }
+  const message = {
+    rows: messages.map(({ row }) => row),
+    speaker: { chat, sender },
+    inputs: (target: FileTarget) => inputsOf(messages, target, deps),
+    messageId,
+  }
   return sendChatMessage(message, deps.scope, deps.context)
 }
 

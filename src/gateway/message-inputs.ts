@@ -1,7 +1,9 @@
 import { chatSettingsOf } from '../core/gateway/access.ts'
+import { MOST_FILE_BYTES, megabytes } from '../core/gateway/chat-file.ts'
 import type { InboundRow } from '../core/gateway/inbound.ts'
 import type { Attachment, Incoming } from '../core/gateway/incoming.ts'
 import type { InputPart } from '../core/message.ts'
+import { type FileTarget, hasWorkspace, saveReceived } from '../service/gateway/chat-files.ts'
 import type { NewInput } from '../service/messages/send-message.ts'
 import type { AccountDeps } from './account-deps.ts'
 
@@ -15,13 +17,18 @@ const MOST_NAME = 120
  * The inputs of a run: one for each update, so that each has its otid. Text that the platform split is one input again.
  * Who said it and where is in the message, and never in the system prompt, which stays the same for the provider's cache.
  */
-export async function inputsOf(messages: readonly StoredMessage[], deps: AccountDeps): Promise<NewInput[]> {
+export async function inputsOf(
+  messages: readonly StoredMessage[],
+  target: FileTarget,
+  deps: AccountDeps,
+): Promise<NewInput[]> {
   const { row, message } = messages[0]!
   const { account } = deps.scope.lease
   const text = messages.map((each) => each.message.text).join('')
   const media: InputPart[] = []
   for (const each of messages)
-    for (const attachment of each.message.attachments) media.push(await partOf(attachment, deps))
+    for (const [index, attachment] of each.message.attachments.entries())
+      media.push(await partOf(attachment, { key: `${each.row.number}-${index + 1}`, target }, deps))
   const header = headerOf(message, deps)
   const content: InputPart[] = [
     ...(header === undefined ? [] : [{ type: 'text' as const, text: header }]),
@@ -42,13 +49,14 @@ function headerOf({ chat, sender }: IncomingMessage, { scope }: AccountDeps): st
 
 const line = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, MOST_NAME).toWellFormed()
 
-/** Telegram bots can download so much; other platforms allow less than this, too. */
-const MOST_BYTES = 20 * 1024 * 1024
 const DOWNLOAD_TRIES = 3
 
-async function partOf(attachment: Attachment, deps: AccountDeps): Promise<InputPart> {
+/** Where a file goes: the key names it among all that the account received. */
+type Destination = { key: string; target: FileTarget }
+
+async function partOf(attachment: Attachment, destination: Destination, deps: AccountDeps): Promise<InputPart> {
   const name = line(attachment.name ?? attachment.kind)
-  if ((attachment.bytes ?? 0) > MOST_BYTES)
+  if ((attachment.bytes ?? 0) > MOST_FILE_BYTES)
     return note(`[media unavailable: ${name} has ${megabytes(attachment.bytes!)}, and bots can read up to 20 MB]`)
   const downloaded = await download(attachment, deps)
   if ('fault' in downloaded) return note(`[media unavailable: ${name}: ${downloaded.fault}]`)
@@ -62,7 +70,7 @@ async function partOf(attachment: Attachment, deps: AccountDeps): Promise<InputP
     case 'voice':
       return note(await transcript(attachment, bytes, deps))
     case 'file':
-      return note(fileText(attachment, { name, bytes }))
+      return note(await fileText(attachment, { bytes, ...destination }, deps))
   }
 }
 
@@ -91,12 +99,30 @@ async function transcript(attachment: Attachment, bytes: Uint8Array, deps: Accou
 /** A text file that is longer is shown in part. */
 const MOST_FILE_TEXT = 50_000
 
-function fileText({ mediaType }: Attachment, { name, bytes }: { name: string; bytes: Uint8Array }): string {
+/** The model sees the words of a text, and finds every file in its workspace if it has tools for that. */
+async function fileText(
+  { mediaType, name: given = 'file' }: Attachment,
+  { bytes, key, target }: Destination & { bytes: Uint8Array },
+  { context }: AccountDeps,
+): Promise<string> {
+  const name = line(given)
   const text = textOf(bytes)
-  if (text === undefined)
-    return `[file ${JSON.stringify(name)}, ${mediaType ?? 'unknown type'}, ${megabytes(bytes.length)}: it is not text, so it cannot be shown here]`
+  const size = `${mediaType ?? 'unknown type'}, ${megabytes(bytes.length)}`
+  if (hasWorkspace(target)) {
+    const saved = await saveReceived({ key, name: given, bytes }, target, context)
+    if ('path' in saved && text === undefined)
+      return `[file ${JSON.stringify(name)}, ${size}: saved in your workspace as ${JSON.stringify(saved.path)}]`
+    if ('path' in saved)
+      return shownText(`${JSON.stringify(name)}, saved in your workspace as ${JSON.stringify(saved.path)}`, text!)
+    if (text === undefined) return `[media unavailable: ${name}, ${size}: ${saved.fault}]`
+  }
+  if (text === undefined) return `[file ${JSON.stringify(name)}, ${size}: it is not text, so it cannot be shown here]`
+  return shownText(JSON.stringify(name), text)
+}
+
+function shownText(title: string, text: string): string {
   const shown = text.length > MOST_FILE_TEXT ? `${text.slice(0, MOST_FILE_TEXT).toWellFormed()}\n[… cut]` : text
-  return `[file ${JSON.stringify(name)}]\n${shown}\n[end of file]`
+  return `[file ${title}]\n${shown}\n[end of file]`
 }
 
 function textOf(bytes: Uint8Array): string | undefined {
@@ -107,7 +133,5 @@ function textOf(bytes: Uint8Array): string | undefined {
     return undefined
   }
 }
-
-const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`
 
 const note = (text: string): InputPart => ({ type: 'text', text })

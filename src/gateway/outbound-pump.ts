@@ -1,11 +1,20 @@
 import { defined } from '../core/defined.ts'
-import type { OutboundRow } from '../core/gateway/outbound.ts'
+import type { OutboundFile, OutboundRow } from '../core/gateway/outbound.ts'
 import { newRateBudget } from '../core/gateway/rate-budget.ts'
 import { afterFailure, afterSuccess, type Call, type CallFailure, nextCall } from '../core/gateway/send-plan.ts'
 import type { ChatAddress } from '../core/gateway/session.ts'
-import type { CallOutcome } from '../ports/platform.ts'
+import type { CallOutcome, OutgoingFile } from '../ports/platform.ts'
 import { LostAccount } from '../service/gateway/gateway-scope.ts'
-import { beginSend, endSend, moveChat, openMessages, recoverSending, tellUnknown } from '../service/gateway/outbox.ts'
+import {
+  beginSend,
+  endSend,
+  moveChat,
+  nameUnsent,
+  openMessages,
+  recoverSending,
+  storedBytes,
+  tellUnknown,
+} from '../service/gateway/outbox.ts'
 import { listOutbound } from '../service/gateway/updates.ts'
 import type { AccountDeps } from './account-deps.ts'
 import { newRounds } from './rounds.ts'
@@ -101,14 +110,17 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
   async function makeCall(row: OutboundRow, call: Call): Promise<CallOutcome<{ messageId: string }>> {
     const address = { chatId: row.chatId, isPrivate: row.isPrivate, ...defined({ thread: row.thread }) }
     const replyTo = defined({ replyTo: row.replyTo })
-    const { text, buttons } = row.body
-    const content = { address, text, isPlain: row.isPlain, ...defined({ buttons }) }
+    const { text, buttons, file: described } = row.body
+    const file = call === 'place' ? undefined : described && (await withBytes(described))
+    if (file === 'missing') return failedFor('its content is not stored any more')
+    const content = { address, text, isPlain: row.isPlain, ...defined({ buttons, file }) }
     switch (call) {
       case 'place':
         return platform.place({ address, ...replyTo }, callSignal)
       case 'send':
         if (row.failures > 0 && platform.find) {
-          const sent = { key: row.key, text, address, since: row.createdAt, isTaken: await takenBesides(row) }
+          const isTaken = await takenBesides(row)
+          const sent = { key: row.key, text, address, since: row.createdAt, isTaken, ...defined({ file: file?.name }) }
           const found = await platform.find(sent, callSignal)
           // Reading changes nothing, so it is repeated like a call that was not made.
           if (found.type === 'failed') return failedToRead(found.failure)
@@ -124,6 +136,11 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     }
   }
 
+  async function withBytes({ id, name, mediaType }: OutboundFile): Promise<OutgoingFile | 'missing'> {
+    const bytes = await storedBytes(id, scope, context)
+    return bytes ? { name, mediaType, bytes } : 'missing'
+  }
+
   async function takenBesides({ number }: OutboundRow): Promise<(messageId: string) => boolean> {
     const rows = await listOutbound({ account: scope.lease.account, limit: RECENT }, context)
     const taken = new Set(rows.filter((each) => each.number !== number).map(({ messageId }) => messageId))
@@ -134,7 +151,10 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     const now = clock.now()
     if (failure.kind === 'rate-limited') budget.pause(row.chatId, now + (failure.retryAfterMs ?? RETRY_MS))
     if (failure.kind === 'unauthorized') deps.refused(failure)
-    await settle(row, afterFailure(row, { call, failure, now }, capabilities))
+    const progress = afterFailure(row, { call, failure, now }, capabilities)
+    // The chat learns why it does not get the file, in the message that was to be it.
+    if (progress.state === 'failed' && row.body.file) await nameUnsent(row, { reason: failure.detail, scope, context })
+    await settle(row, progress)
     if (failure.kind === 'moved' && failure.movedTo !== undefined)
       await moveChat(row.chatId, failure.movedTo, { scope, context })
   }
@@ -180,6 +200,11 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     },
   }
 }
+
+const failedFor = (detail: string): { type: 'failed'; failure: CallFailure } => ({
+  type: 'failed',
+  failure: { kind: 'too-large', detail },
+})
 
 const failedToRead = (failure: CallFailure): { type: 'failed'; failure: CallFailure } => ({
   type: 'failed',

@@ -1,5 +1,6 @@
 import type { AccountLease, AccountState, GatewayAccount } from '../core/gateway/account.ts'
 import type { ApprovalToken } from '../core/gateway/approval-token.ts'
+import type { ChatFile } from '../core/gateway/chat-file.ts'
 import type { Identity, PersonId } from '../core/gateway/identity.ts'
 import type { InboundReason, InboundRow, InboundState } from '../core/gateway/inbound.ts'
 import type { RawUpdate } from '../core/gateway/incoming.ts'
@@ -143,6 +144,14 @@ export type GatewayStore = {
     organizationId: OrganizationId,
     decision: { token: string; decision: 'approve' | 'deny'; by: string; at: number },
   ): Promise<ApprovalToken | undefined>
+  /** Whether the outcome of runs in this conversation is owed to a chat. */
+  isOfChat(organizationId: OrganizationId, conversationId: ConversationId): Promise<boolean>
+  /** Stores a file with its bytes; nothing if there is one with this id. `too-many`: the run has `most` others. */
+  addFile(file: ChatFile, bytes: Uint8Array, most: number): Promise<'stored' | 'too-many'>
+  /** Files of a run in the order in which they were stored. */
+  filesOf(runId: RunId): Promise<ChatFile[]>
+  fileBytes(organizationId: OrganizationId, id: string): Promise<Uint8Array | undefined>
+  removeFile(organizationId: OrganizationId, id: string): Promise<void>
   inbound(organizationId: OrganizationId, filter: InboundFilter): Promise<InboundRow[]>
   sent(organizationId: OrganizationId, filter: OutboundFilter): Promise<OutboundRow[]>
   counts(organizationId: OrganizationId): Promise<GatewayCounts[]>

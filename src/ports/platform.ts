@@ -16,6 +16,8 @@ export type Capabilities = {
   edits: boolean
   /** The longest text of one message, in UTF-16 units. */
   maxText: number
+  /** The largest file that a bot can send. Absent: none. */
+  maxFileBytes?: number
   /** Whether people are notified of an edit. If not, an answer that took long is a message of its own. */
   notifiesOfEdits: boolean
   buttons: boolean
@@ -29,12 +31,16 @@ export type Capabilities = {
 
 export type BotIdentity = { id: string; name: string }
 
+export type OutgoingFile = { name: string; mediaType: string; bytes: Uint8Array }
+
 export type OutgoingText = {
   address: ChatAddress
   /** Markdown, as models write it. */
   text: string
   isPlain: boolean
   buttons?: Button[]
+  /** Sent in place of the text, which describes it. */
+  file?: OutgoingFile
 }
 
 /** The outcome of a call. A failure is a value; the call itself is never repeated by the platform. */
@@ -85,6 +91,8 @@ export type PlatformConnection = {
     sent: {
       key: string
       text: string
+      /** The name of the file, if it is one. */
+      file?: string
       address: ChatAddress
       since: number
       /** Whether this is another message of ours. */

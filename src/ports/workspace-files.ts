@@ -9,6 +9,10 @@ export type WorkspaceFiles = {
   write(path: string, text: string, key?: string): Promise<FileAnswer<WrittenFile>>
   /** Atomic. Requests with the same key are the same edit. */
   edit(path: string, edit: FileEdit, key?: string): Promise<FileAnswer<EditedFile>>
+  /** Like `write`, for bytes. */
+  save(path: string, bytes: Uint8Array, key?: string): Promise<FileAnswer<WrittenFile>>
+  /** All bytes of a file, up to `most`. */
+  load(path: string, most: number): Promise<FileAnswer<WholeFile>>
   search(query: FileSearchQuery): Promise<FileAnswer<FileSearchResult>>
 }
 
@@ -39,6 +43,7 @@ export type ReadFile = {
   /** False if the last line of the file has no line ending. */
   isTerminated: boolean
 }
+export type WholeFile<Content = Uint8Array> = { content: Content }
 export type WrittenFile = { bytes: number; isNew: boolean }
 export type EditedFile = {
   bytes: number

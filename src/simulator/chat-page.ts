@@ -20,6 +20,10 @@ type PageMessage = {
   buttons: readonly { text: string; callback_data: string }[]
 }
 
+/** How a file of the bot is shown where only text is. */
+export const fileLine = ({ name, bytes }: { name: string; bytes?: Uint8Array }): string =>
+  `[file ${name}, ${bytes?.length ?? 0} bytes]`
+
 const MOST_SHOWN = 200
 
 /** A page in which a person talks to the bots of a simulated platform, and the requests that it makes. */

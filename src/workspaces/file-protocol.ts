@@ -5,6 +5,7 @@ import type {
   FileSearchQuery,
   FileSearchResult,
   ReadFile,
+  WholeFile,
   WrittenFile,
 } from '../ports/workspace-files.ts'
 
@@ -13,10 +14,14 @@ export type FileRequest =
   | { type: 'read'; path: string; from?: number; count?: number }
   | { type: 'write'; path: string; text: string; key?: string }
   | { type: 'edit'; path: string; edit: FileEdit; key?: string }
+  /** Bytes as base64: the protocol is lines of JSON. */
+  | { type: 'save'; path: string; content: string; key?: string }
+  | { type: 'load'; path: string; most: number }
   | { type: 'search'; question: FileSearchQuery }
 
 export type FileReply =
   | FileAnswer<ReadFile>
   | FileAnswer<WrittenFile>
   | FileAnswer<EditedFile>
+  | FileAnswer<WholeFile<string>>
   | FileAnswer<FileSearchResult>

@@ -4,6 +4,7 @@ import type {
   FileAnswer,
   FileSearchResult,
   ReadFile,
+  WholeFile,
   WorkspaceFiles,
   WrittenFile,
 } from '../ports/workspace-files.ts'
@@ -21,6 +22,14 @@ export function newFilesClient(ask: (request: FileRequest) => Promise<FileReply>
     read: (path, { from, count } = {}) => send({ type: 'read', path, ...defined({ from, count }) }, READ),
     write: (path, text, key) => send({ type: 'write', path, text, ...keyed(key) }, WRITTEN),
     edit: (path, edit, key) => send({ type: 'edit', path, edit, ...keyed(key) }, EDITED),
+    save: (path, bytes, key) =>
+      send({ type: 'save', path, content: Buffer.from(bytes).toString('base64'), ...keyed(key) }, WRITTEN),
+    load: async (path, most) => {
+      const answer = await send({ type: 'load', path, most }, WHOLE)
+      if (answer.type === 'fault') return answer
+      const content = Buffer.from(answer.content, 'base64')
+      return content.length <= most ? { type: 'done', content } : throwInvalidAnswer()
+    },
     search: async (question) => {
       const answer = await send({ type: 'search', question }, FOUND)
       return answer.type === 'fault' || answer.matches.every((match) => hasFields(match, MATCH))
@@ -53,6 +62,7 @@ const READ: Fields<ReadFile> = {
   lineEnding: isOneOf('lf', 'crlf', 'mixed'),
 }
 const WRITTEN: Fields<WrittenFile> = { bytes: isCount, isNew: isFlag }
+const WHOLE: Fields<WholeFile<string>> = { content: isText }
 const EDITED: Fields<EditedFile> = { bytes: isCount, replacements: isCount, line: isCount }
 const FOUND: Fields<FileSearchResult> = {
   matches: Array.isArray,

@@ -13,7 +13,7 @@ import type { FileRequest } from './file-protocol.ts'
 /** The supervisor's start parameter. It is visible inside the sandbox, so it holds no secret. */
 export type SupervisorConfig = {
   /** Grows with the walls of the sandbox: an idle supervisor of an earlier version is replaced. */
-  version: 3
+  version: 4
   containment: Containment
   /** Paths as the supervisor sees them. */
   folder: string

@@ -1,6 +1,7 @@
 import type { Json } from '../core/json.ts'
 import { WorkspaceError } from '../ports/workspaces.ts'
 import { ConnectionLost, type SupervisorConnection } from './connection.ts'
+import type { FileRequest } from './file-protocol.ts'
 import type { SupervisorQuestion } from './protocol.ts'
 
 /** Connections to the supervisor of one workspace. */
@@ -43,8 +44,10 @@ function isRepeatable(question: SupervisorQuestion): boolean {
   if (question.type === 'write') return false
   if (question.type !== 'file') return true
   const { request } = question
-  return request.type === 'read' || request.type === 'search' || request.key !== undefined
+  return !('key' in request) ? READS.has(request.type) : request.key !== undefined
 }
+
+const READS: ReadonlySet<FileRequest['type']> = new Set(['read', 'load', 'search'])
 
 const unansweredError = (cause: Error) =>
   new WorkspaceError(

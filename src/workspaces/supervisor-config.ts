@@ -20,7 +20,7 @@ export function newSupervisorConfig(
   const hasEgress = isInside && sandbox.egress.length > 0
   const environment = hasEgress ? { ...SANDBOX_ENVIRONMENT, ...proxyEnvironment() } : SANDBOX_ENVIRONMENT
   return {
-    version: 3,
+    version: 4,
     containment,
     quota,
     sleepAfterMs,

@@ -8,6 +8,7 @@ import { realRandomness } from '../../src/config/real-randomness.ts'
 import { sha256 } from '../../src/config/sha256.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import type { Chunk } from '../../src/core/chunk.ts'
+import { defined } from '../../src/core/defined.ts'
 import type { TurnEvent } from '../../src/core/event.ts'
 import { historyFaults, toModelHistory } from '../../src/core/history.ts'
 import { type ConversationId, DEFAULT_ORGANIZATION, type RunId } from '../../src/core/id.ts'
@@ -50,6 +51,7 @@ export type HomeFixtureOptions = {
   /** How many conversations are cached between their turns. */
   cacheEntries?: number
   defaults?: Partial<ServiceContext['defaults']>
+  workspaces?: ServiceContext['workspaces']
   /** Replaces engine dependencies of each process. */
   deps?: Partial<EngineDeps>
 }
@@ -145,7 +147,13 @@ export async function openHomeFixture(context: TestContext, options: HomeFixture
       approvalTtlMs: 7 * 86_400_000,
       ...options.defaults,
     }
-    const current = newStubContext({ deps, engine, snapshot: opened.snapshot, defaults })
+    const current = newStubContext({
+      deps,
+      engine,
+      snapshot: opened.snapshot,
+      defaults,
+      ...defined({ workspaces: options.workspaces }),
+    })
     let isOver = false
     return {
       context: current,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { AccountLease, GatewayAccount } from '../../src/core/gateway/account.ts'
+import type { ChatFile } from '../../src/core/gateway/chat-file.ts'
 import type { RawUpdate } from '../../src/core/gateway/incoming.ts'
 import type { NewOutbound } from '../../src/core/gateway/outbound.ts'
 import type { ChatSession, Delivery } from '../../src/core/gateway/session.ts'
@@ -299,6 +300,41 @@ export const GATEWAY: ContractTests = {
     assert.equal(await store.gateway.removeIdentity(NAME, '3'), true)
     assert.equal(await store.gateway.removeIdentity(NAME, '3'), false)
   },
+
+  'a file for a chat is stored once with its bytes, a run has a limited number, and it is removed when it was sent':
+    async ({ store }) => {
+      const lease = await own(store)
+      const agent = await createAgent(store)
+      const { conversationId } = agent
+      assert.equal(await store.gateway.isOfChat(ORGANIZATION, conversationId), false)
+      await store.gateway.commit(lease, [{ type: 'add-session', session: session(agent) }])
+      assert.equal(await store.gateway.isOfChat(ORGANIZATION, conversationId), true)
+      assert.equal(await store.gateway.isOfChat(OTHER_ORGANIZATION, conversationId), false)
+      const runId = newId.run()
+      const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
+      const file = (id: string, createdAt: number): ChatFile => ({
+        id,
+        organizationId: ORGANIZATION,
+        conversationId,
+        runId,
+        callId: `call-${id}`,
+        name: 'a "b".bin',
+        mediaType: 'application/octet-stream',
+        bytes: bytes.length,
+        createdAt,
+      })
+      assert.equal(await store.gateway.addFile(file('two', AT + 1), bytes, 2), 'stored')
+      assert.equal(await store.gateway.addFile(file('one', AT), bytes, 2), 'stored')
+      assert.equal(await store.gateway.addFile(file('one', AT), new Uint8Array([1]), 2), 'stored')
+      assert.equal(await store.gateway.addFile(file('three', AT), bytes, 2), 'too-many')
+      assert.deepEqual(await store.gateway.filesOf(runId), [file('one', AT), file('two', AT + 1)])
+      assert.deepEqual(Uint8Array.from((await store.gateway.fileBytes(ORGANIZATION, 'one'))!), bytes)
+      assert.equal(await store.gateway.fileBytes(OTHER_ORGANIZATION, 'one'), undefined)
+      await store.gateway.removeFile(ORGANIZATION, 'one')
+      assert.equal(await store.gateway.fileBytes(ORGANIZATION, 'one'), undefined)
+      assert.equal(await store.gateway.prune(NAME, AT + 2), 1)
+      assert.deepEqual(await store.gateway.filesOf(runId), [])
+    },
 
   'rows that ended long ago are removed; what is pending, owed or untold stays': async ({ store }) => {
     const lease = await own(store)

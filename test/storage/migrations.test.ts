@@ -19,6 +19,7 @@ import { COOLDOWN, CREDENTIAL_COLUMNS } from '../../src/storage/rows/credential-
 import {
   GATEWAY_ACCOUNT,
   GATEWAY_DELIVERY,
+  GATEWAY_FILE,
   GATEWAY_IDENTITY,
   GATEWAY_INBOUND,
   GATEWAY_OUTBOUND,
@@ -85,6 +86,7 @@ const MAPPED: Record<string, { mapped: readonly string[]; besides?: string[] }> 
   gateway_identities: { mapped: GATEWAY_IDENTITY.columns },
   gateway_pairings: { mapped: GATEWAY_PAIRING.columns },
   gateway_tokens: { mapped: GATEWAY_TOKEN.columns },
+  gateway_files: { mapped: GATEWAY_FILE.columns, besides: ['content'] },
 }
 
 for (const [table, { mapped, besides = [] }] of Object.entries(MAPPED))

@@ -150,6 +150,8 @@ function breakingOff(files: WorkspaceFiles, times: number): WorkspaceFiles {
     read: (...asked) => lost(files.read(...asked)),
     write: (...asked) => lost(files.write(...asked)),
     edit: (...asked) => lost(files.edit(...asked)),
+    save: (...asked) => lost(files.save(...asked)),
+    load: (...asked) => lost(files.load(...asked)),
     search: (...asked) => lost(files.search(...asked)),
   }
 }

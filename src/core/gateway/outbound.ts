@@ -2,8 +2,11 @@ import type { OrganizationId, RunId } from '../id.ts'
 
 export type Button = { label: string; data: string }
 
-/** What a message shall say. Empty text: a placeholder, until it is revised. */
-export type OutboundBody = { text: string; buttons?: Button[] }
+/** A file whose bytes are stored until it is sent. */
+export type OutboundFile = { id: string; name: string; mediaType: string; bytes: number }
+
+/** What a message shall say. Empty text: a placeholder, until it is revised. With a file, the text only describes it. */
+export type OutboundBody = { text: string; buttons?: Button[]; file?: OutboundFile }
 
 /**
  * `sending`: a call may have been made and its answer is not committed yet. `unknown`: it may or may not have arrived, and

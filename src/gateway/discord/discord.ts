@@ -18,6 +18,8 @@ const CAPABILITIES: Capabilities = {
   edits: true,
   // 2,000 are possible.
   maxText: 1_900,
+  // In servers without boosts.
+  maxFileBytes: 10 * 1024 * 1024,
   notifiesOfEdits: false,
   buttons: true,
   commandPrefix: '/',
@@ -113,7 +115,8 @@ function discordOver(transport: DiscordTransport, { settings, known }: DiscordOp
         ...defined({ message_reference: reference || undefined }),
       }
       const path = `/channels/${to.channel}/messages`
-      const posted = await call<{ id?: string }>({ method: 'POST', path, body }, signal)
+      const { file } = message
+      const posted = await call<{ id?: string }>({ method: 'POST', path, body, ...defined({ file }) }, signal)
       if (posted.type === 'failed') return posted
       const { id } = posted.result
       return id === undefined

@@ -32,7 +32,7 @@ export function failureOf({
 
 /** A status without an answer of the API. */
 export const failureOfStatus = (status: number): CallFailure => ({
-  kind: status >= 500 ? 'unknown' : 'refused',
+  kind: status >= 500 ? 'unknown' : status === 413 ? 'too-large' : 'refused',
   detail: `Discord answered ${status}`,
 })
 

@@ -1,6 +1,7 @@
 import { DiscordAPIError, HTTPError, RateLimitError, REST, RequestMethod } from '@discordjs/rest'
 import { SimpleShardingStrategy, WebSocketManager, WebSocketShardEvents, WebSocketShardStatus } from '@discordjs/ws'
 import { defined } from '../../core/defined.ts'
+import { MOST_FILE_BYTES } from '../../core/gateway/chat-file.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
 import type { CallOutcome } from '../../ports/platform.ts'
 import { failureOf, failureOfClose, failureOfStatus, lostCall } from './errors.ts'
@@ -8,7 +9,6 @@ import { type ConnectionHandlers, type DiscordTransport, failed, type HttpMethod
 
 const CALL_TIMEOUT_MS = 20_000
 const DOWNLOAD_TIMEOUT_MS = 60_000
-const MOST_BYTES = 20 * 1024 * 1024
 const READY_MS = 15_000
 /** Any code but 1000 and 1001: the session stays, so that the next process resumes it. */
 const KEEPS_SESSION = 4200
@@ -44,7 +44,7 @@ export function discordTransport({ token, apiRoot }: { token: string; apiRoot: s
   rest.on('error', () => undefined)
 
   const call: DiscordTransport['call'] = async <T>(
-    { method, path, body, query }: Parameters<DiscordTransport['call']>[0],
+    { method, path, body, query, file }: Parameters<DiscordTransport['call']>[0],
     signal: AbortSignal,
   ): Promise<CallOutcome<{ result: T }>> => {
     // The library forgets a token that was refused once.
@@ -54,7 +54,11 @@ export function discordTransport({ token, apiRoot }: { token: string; apiRoot: s
         method: METHODS[method],
         fullRoute: path as `/${string}`,
         signal,
-        ...defined({ body, query: query && new URLSearchParams(query) }),
+        ...defined({
+          body,
+          query: query && new URLSearchParams(query),
+          files: file && [{ name: file.name, data: Buffer.from(file.bytes), contentType: file.mediaType }],
+        }),
       })
       return { type: 'done', result: result as T }
     } catch (fault) {
@@ -210,7 +214,7 @@ async function download(
     let size = 0
     for await (const piece of response.body) {
       size += piece.length
-      if (size > MOST_BYTES) return failed({ kind: 'too-large', detail: 'the file has more than 20 MB' })
+      if (size > MOST_FILE_BYTES) return failed({ kind: 'too-large', detail: 'the file has more than 20 MB' })
       pieces.push(piece)
     }
     return { type: 'done', bytes: Buffer.concat(pieces) }

@@ -1,5 +1,5 @@
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
-import type { CallOutcome } from '../../ports/platform.ts'
+import type { CallOutcome, OutgoingFile } from '../../ports/platform.ts'
 
 /** What resumes a session of Discord's gateway. */
 export type Session = {
@@ -30,7 +30,7 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** Calls of the REST API and the connection of the gateway. Outcomes are values, and no call is repeated. */
 export type DiscordTransport = {
   call<T = object>(
-    request: { method: HttpMethod; path: string; body?: object; query?: Record<string, string> },
+    request: { method: HttpMethod; path: string; body?: object; query?: Record<string, string>; file?: OutgoingFile },
     signal: AbortSignal,
   ): Promise<CallOutcome<{ result: T }>>
   /** Resolves when the connection is over. */

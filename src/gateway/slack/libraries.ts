@@ -7,6 +7,7 @@ import {
   WebClient,
 } from '@slack/web-api'
 import { defined } from '../../core/defined.ts'
+import { MOST_FILE_BYTES } from '../../core/gateway/chat-file.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
 import type { CallOutcome } from '../../ports/platform.ts'
 import { failureOf, failureOfStatus, lostCall } from './errors.ts'
@@ -14,7 +15,7 @@ import { type ConnectionHandlers, failed, type SlackTransport } from './transpor
 
 const CALL_TIMEOUT_MS = 20_000
 const DOWNLOAD_TIMEOUT_MS = 60_000
-const MOST_BYTES = 20 * 1024 * 1024
+const UPLOAD_TIMEOUT_MS = 120_000
 /** A connection that is not closed by then is abandoned. */
 const CLOSE_MS = 2_000
 
@@ -116,7 +117,12 @@ export function slackTransport(tokens: {
     }
   }
 
-  return { call, connect, download: (url, signal) => download(url, { token, apiRoot, signal }) }
+  return {
+    call,
+    connect,
+    upload: (url, bytes, signal) => upload(url, bytes, { apiRoot, signal }),
+    download: (url, signal) => download(url, { token, apiRoot, signal }),
+  }
 }
 
 /** Slack ends a connection about every hour, and says so. */
@@ -138,6 +144,29 @@ function whenAborted(signal: AbortSignal): { promise: Promise<void>; end(): void
     end = () => signal.removeEventListener('abort', listener)
   })
   return { promise, end }
+}
+
+/** The address is good for this file without a token. The library would print the bytes into its log. */
+async function upload(
+  url: string,
+  bytes: Uint8Array,
+  { apiRoot, signal }: Omit<Download, 'token'>,
+): Promise<CallOutcome> {
+  if (!URL.canParse(url) || !isFileHost(new URL(url), apiRoot))
+    return failed({ kind: 'refused', detail: 'the address for the file is not at Slack' })
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: bytes as Uint8Array<ArrayBuffer>,
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_TIMEOUT_MS)]),
+    })
+    await response.body?.cancel()
+    return response.ok ? { type: 'done' } : failed(failureOfStatus(response.status, response.statusText))
+  } catch (fault) {
+    return failed(lostCall(fault))
+  }
 }
 
 type Download = { token: string; apiRoot: string | undefined; signal: AbortSignal }
@@ -165,7 +194,7 @@ async function download(
     let size = 0
     for await (const piece of response.body) {
       size += piece.length
-      if (size > MOST_BYTES) return failed({ kind: 'too-large', detail: 'the file has more than 20 MB' })
+      if (size > MOST_FILE_BYTES) return failed({ kind: 'too-large', detail: 'the file has more than 20 MB' })
       pieces.push(piece)
     }
     return { type: 'done', bytes: Buffer.concat(pieces) }

@@ -1,4 +1,5 @@
 import { defined } from '../../core/defined.ts'
+import { MOST_FILE_BYTES } from '../../core/gateway/chat-file.ts'
 import type { Attachment } from '../../core/gateway/incoming.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
 import type { ChatAddress } from '../../core/gateway/session.ts'
@@ -8,6 +9,7 @@ import { newDirectory } from './directory.ts'
 import { escapeText } from './mrkdwn.ts'
 import { type Bot, parseStored, readEvent } from './read-event.ts'
 import { receiveEvents } from './receive.ts'
+import { findFile, sendFile } from './send-file.ts'
 import { newStreams } from './streams.ts'
 import { failed, type SlackTransport } from './transport.ts'
 
@@ -17,6 +19,7 @@ const CAPABILITIES: Capabilities = {
   edits: true,
   // 40,000 are possible and 4,000 advised.
   maxText: 3_900,
+  maxFileBytes: MOST_FILE_BYTES,
   notifiesOfEdits: false,
   buttons: true,
   commandPrefix: '/holdfast ',
@@ -48,6 +51,7 @@ const NO_APP_TOKEN: CallFailure = {
 const refusing = (failure: CallFailure): SlackTransport => ({
   call: async () => failed(failure),
   connect: async () => failure,
+  upload: async () => failed(failure),
   download: async () => failed(failure),
 })
 
@@ -104,6 +108,7 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
       const to = await target(address, signal)
       if (to.type === 'failed') return to
       const { channel, thread } = to
+      if (message.file) return sendFile(transport, { channel, thread, file: message.file }, signal)
       if (message.text === '' && thread !== undefined && own.teamId !== undefined) {
         const user = directory.lastSpeaker(channel, thread)
         const started = user && (await streams.start({ channel, thread, user, team: own.teamId }, signal))
@@ -152,7 +157,7 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
     },
 
     /** Reads what the bot said since then: the message with this key is among it, or it was not sent. */
-    async find({ key, address, since }, signal) {
+    async find({ key, file, address, since, isTaken }, signal) {
       const to = await target(address, signal)
       if (to.type === 'failed') return to
       const { channel, thread } = to
@@ -164,8 +169,9 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
         // A thread that is gone has no message of ours.
         if (read.type === 'failed') return read.failure.kind === 'thread-gone' ? { type: 'done' } : read
         const { messages = [], response_metadata } = read.result
-        const found = messages.find(({ metadata }) => metadata?.event_payload?.key === key)
-        if (found?.ts !== undefined) return { type: 'done', messageId: found.ts }
+        const withKey = messages.find(({ metadata }) => metadata?.event_payload?.key === key)
+        const found = file === undefined ? withKey?.ts : findFile(messages, { name: file, user: bot?.id, isTaken })
+        if (found !== undefined) return { type: 'done', messageId: found }
         cursor = response_metadata?.next_cursor ?? ''
         if (cursor === '') return { type: 'done' }
       }
@@ -199,7 +205,12 @@ const EVENT_TYPE = 'holdfast_message'
 const FIND_MARGIN_MS = 330_000
 
 type Page = {
-  messages?: { ts?: string; metadata?: { event_payload?: { key?: unknown } } }[]
+  messages?: {
+    ts?: string
+    user?: string
+    metadata?: { event_payload?: { key?: unknown } }
+    files?: { id?: string; name?: string; title?: string }[]
+  }[]
   response_metadata?: { next_cursor?: string }
 }
 

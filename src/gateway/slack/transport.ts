@@ -16,6 +16,8 @@ export type SlackTransport = {
   call<T = object>(method: string, payload: object, signal: AbortSignal): Promise<CallOutcome<{ result: T }>>
   /** Resolves when the connection is over. `refresh`: Slack asked for another one. */
   connect(handlers: ConnectionHandlers, signal: AbortSignal): Promise<'refresh' | CallFailure>
+  /** Puts the bytes of a file where Slack said. */
+  upload(url: string, bytes: Uint8Array, signal: AbortSignal): Promise<CallOutcome>
   download(url: string, signal: AbortSignal): Promise<CallOutcome<{ bytes: Uint8Array }>>
 }
 

@@ -7,7 +7,8 @@ const PHRASES: readonly [pattern: RegExp, kind: CallFailureKind][] = [
   [/can't parse entities/i, 'bad-format'],
   [/message thread not found|TOPIC_DELETED|TOPIC_CLOSED/i, 'thread-gone'],
   [/message is too long|MESSAGE_TOO_LONG/i, 'too-long'],
-  [/file is too big/i, 'too-large'],
+  [/file is too big|Request Entity Too Large/i, 'too-large'],
+  [/PHOTO_INVALID|IMAGE_PROCESS_FAILED|wrong type of the web page content|WEBPAGE_MEDIA_EMPTY/i, 'bad-format'],
   [
     /bot was blocked by the user|user is deactivated|chat not found|bot was kicked|bot is not a member|not enough rights|have no rights|CHAT_WRITE_FORBIDDEN|PEER_ID_INVALID|group chat was deleted|bot can't initiate conversation/i,
     'dead-target',

@@ -1,5 +1,6 @@
 import { defined } from '../../core/defined.ts'
 import { CHAT_COMMANDS } from '../../core/gateway/chat-command.ts'
+import { MOST_FILE_BYTES } from '../../core/gateway/chat-file.ts'
 import type { Attachment, Incoming } from '../../core/gateway/incoming.ts'
 import { markdownToHtml } from '../../core/gateway/markdown-html.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
@@ -9,6 +10,7 @@ import type {
   BotIdentity,
   CallOutcome,
   Capabilities,
+  OutgoingFile,
   OutgoingText,
   PlatformConnection,
   ReceiveOptions,
@@ -25,6 +27,8 @@ const CAPABILITIES: Capabilities = {
   edits: true,
   // 4,096 after its formatting is parsed.
   maxText: 4_000,
+  // Bots can send 50 MB; what they can read is less.
+  maxFileBytes: MOST_FILE_BYTES,
   notifiesOfEdits: false,
   buttons: true,
   commandPrefix: '/',
@@ -88,6 +92,14 @@ export function telegramOver(call: TelegramTransport, { settings, known, files }
     return STOPPED
   }
 
+  /** A placeholder becomes a document or a photo, so that sending a file may be repeated like the edit of a text. */
+  async function editToFile({ messageId, file, message }: FileEdit, signal: AbortSignal): Promise<CallOutcome> {
+    const type =
+      PHOTOS.has(file.mediaType) && file.bytes.length <= MOST_PHOTO && !message.isPlain ? 'photo' : 'document'
+    const payload = { chat_id: message.address.chatId, message_id: Number(messageId), media: { type } }
+    return call('editMessageMedia', payload, { signal, file, timeoutMs: UPLOAD_TIMEOUT_MS })
+  }
+
   return {
     capabilities: CAPABILITIES,
 
@@ -128,6 +140,7 @@ export function telegramOver(call: TelegramTransport, { settings, known, files }
     },
 
     async edit({ messageId, ...message }, signal) {
+      if (message.file) return editToFile({ messageId, file: message.file, message }, signal)
       const payload = { chat_id: message.address.chatId, message_id: Number(messageId), ...textOf(message) }
       const edited = await call<{ message_id?: number } | true>('editMessageText', payload, { signal })
       if (edited.type === 'failed') return edited
@@ -156,6 +169,13 @@ export function telegramOver(call: TelegramTransport, { settings, known, files }
     close: async () => undefined,
   }
 }
+
+type FileEdit = { messageId: string; file: OutgoingFile; message: Pick<OutgoingText, 'address' | 'isPlain'> }
+
+/** What is shown as a photo. One that Telegram cannot process is sent as a document. */
+const PHOTOS = new Set(['image/png', 'image/jpeg', 'image/webp'])
+const MOST_PHOTO = 10 * 1024 * 1024
+const UPLOAD_TIMEOUT_MS = 120_000
 
 const STOPPED: CallFailure = { kind: 'stopped', detail: 'stopped' }
 const NO_TOKEN: CallFailure = {
@@ -200,8 +220,6 @@ function sentMessage(outcome: CallOutcome<{ result: { message_id?: number } }>):
     : { type: 'done', messageId: String(id) }
 }
 
-const MOST_BYTES = 20 * 1024 * 1024
-
 async function readFile(url: string, signal: AbortSignal): Promise<CallOutcome<{ bytes: Uint8Array }>> {
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]) })
@@ -211,7 +229,7 @@ async function readFile(url: string, signal: AbortSignal): Promise<CallOutcome<{
     let size = 0
     for await (const piece of response.body) {
       size += piece.length
-      if (size > MOST_BYTES) return failed({ kind: 'too-large', detail: 'the file has more than 20 MB' })
+      if (size > MOST_FILE_BYTES) return failed({ kind: 'too-large', detail: 'the file has more than 20 MB' })
       pieces.push(piece)
     }
     return { type: 'done', bytes: Buffer.concat(pieces) }

@@ -3,6 +3,7 @@ import { defined } from '../../core/defined.ts'
 import { chatSettingsOf } from '../../core/gateway/access.ts'
 import { closedPrompt, promptBody } from '../../core/gateway/approval-prompt.ts'
 import { type ApprovalToken, newToken } from '../../core/gateway/approval-token.ts'
+import { bodyOfFile } from '../../core/gateway/chat-file.ts'
 import type { NewOutbound, OutboundBody } from '../../core/gateway/outbound.ts'
 import { NO_ANSWER, outcomeText, saidIn } from '../../core/gateway/outcome-text.ts'
 import type { ChatAddress, Delivery } from '../../core/gateway/session.ts'
@@ -18,6 +19,8 @@ import { commitChanges, type GatewayScope } from './gateway-scope.ts'
 type DeliverOptions = {
   scope: GatewayScope
   maxText: number
+  /** The largest file that the platform takes. Absent: none. */
+  maxFileBytes?: number
   /** Whether people notice an edit. If not, an answer that took long is a message of its own. */
   notifiesOfEdits: boolean
 }
@@ -50,7 +53,8 @@ export async function deliverOutcome(
   const turn = foldTurn((await deps.store.events.read(run.id, 0)).map(({ event }) => event))
   // Answered in the meantime: the question is not asked any more, and what follows is said by the continuing run.
   if (run.waiting) return askForApproval(delivery, { run, calls: askedCalls(turn) }, options, context)
-  const texts = await answerTexts({ run, turn, isUnprompted: delivery.isUnprompted }, options, context)
+  const files = await filesOf(run, options, context)
+  const texts = await answerTexts({ run, turn, files, isUnprompted: delivery.isUnprompted }, options, context)
   const next = turn.continuedBy ? [openDelivery(delivery, turn.continuedBy, context)] : []
   const messages = await messagesFor(delivery, texts, options, context)
   await commitChanges(
@@ -87,18 +91,31 @@ function hearsOthers({ settings }: GatewayScope, { chatId, isPrivate }: Delivery
   return chat?.unprompted ?? settings.unprompted ?? true
 }
 
-type Outcome = { run: Run; turn: Turn; isUnprompted: boolean }
+type Outcome = { run: Run; turn: Turn; files: readonly OutboundBody[]; isUnprompted: boolean }
 
 /** A person who asked gets an answer in any case. A run that started by itself may have nothing to say. */
 async function answerTexts(
-  { run, turn, isUnprompted }: Outcome,
+  { run, turn, files, isUnprompted }: Outcome,
   { maxText }: DeliverOptions,
   { deps }: ServiceContext,
 ): Promise<OutboundBody[]> {
   const messages = await deps.store.messages.ofRun(run.id)
-  if (isUnprompted && isSilent(run, { turn, said: saidIn(messages) })) return []
+  if (isUnprompted && isSilent(run, { turn, said: saidIn(messages) })) return [...files]
   const text = outcomeText(run, messages)
-  return splitText(text === '' ? NO_ANSWER : text, maxText).map((part) => ({ text: part }))
+  if (text === '' && files.length > 0) return [...files]
+  const parts = splitText(text === '' ? NO_ANSWER : text, maxText).map((part) => ({ text: part }))
+  return [...parts, ...files]
+}
+
+/** What the calls of the run sent, in their order. A call that ended without its success sent nothing. */
+async function filesOf(run: Run, { maxFileBytes }: DeliverOptions, { deps }: ServiceContext): Promise<OutboundBody[]> {
+  const files = await deps.store.gateway.filesOf(run.id)
+  if (files.length === 0) return []
+  const outcomes = (await deps.store.messages.ofRun(run.id)).flatMap(({ body }) =>
+    body.role === 'tool' ? body.outcomes : [],
+  )
+  const done = new Set(outcomes.filter(({ status }) => status === 'success').map(({ callId }) => callId))
+  return files.filter(({ callId }) => done.has(callId)).map((file) => bodyOfFile(file, maxFileBytes))
 }
 
 /** Compacting or ending a session is no news, and neither is a run that was cancelled before it said anything. */
@@ -120,7 +137,8 @@ async function askForApproval(
   const { deps } = context
   const { organizationId, account } = options.scope.lease
   const said = outcomeText(run, await deps.store.messages.ofRun(run.id))
-  const answer = said === '' ? [] : splitText(said, options.maxText).map((text) => ({ text }))
+  const parts = said === '' ? [] : splitText(said, options.maxText).map((text) => ({ text }))
+  const answer = [...parts, ...(await filesOf(run, options, context))]
   const tokens = calls.map(
     (call, index): ApprovalToken => ({
       token: newToken(deps.randomness.fraction),

@@ -1,4 +1,5 @@
 import { defined } from '../../core/defined.ts'
+import { unsentFile } from '../../core/gateway/chat-file.ts'
 import type { OutboundRow, SendProgress } from '../../core/gateway/outbound.ts'
 import { afterDeath } from '../../core/gateway/send-plan.ts'
 import type { GatewayChange } from '../../ports/gateway-store.ts'
@@ -28,7 +29,12 @@ export async function endSend(
   const { number, version } = row
   const written = await deps.store.gateway.endSend(lease, { ...progress, number, version, at: deps.clock.now() })
   if (!written && !(await isOwner(lease, context))) throw new LostAccount(lease.account)
+  // Its bytes were kept for this. If the process dies here, they are removed with the old rows.
+  if (written && row.body.file && isOver(progress))
+    await deps.store.gateway.removeFile(lease.organizationId, row.body.file.id)
 }
+
+const isOver = ({ state }: SendProgress): boolean => state === 'sent' || state === 'failed'
 
 async function isOwner(lease: Scope['lease'], { deps }: ServiceContext): Promise<boolean> {
   return deps.store.gateway.commit(lease, [])
@@ -79,6 +85,17 @@ export async function tellUnknown(row: OutboundRow, scope: Scope, context: Servi
   ]
   await commitChanges(changes, scope, context)
   return true
+}
+
+export const storedBytes = (id: string, { lease }: Scope, { deps }: ServiceContext): Promise<Uint8Array | undefined> =>
+  deps.store.gateway.fileBytes(lease.organizationId, id)
+
+type Unsent = { reason: string; scope: Scope; context: ServiceContext }
+
+/** A file that cannot be sent becomes a message that says why. */
+export async function nameUnsent({ key, body }: OutboundRow, { reason, scope, context }: Unsent): Promise<void> {
+  const said = unsentFile(body.file?.name ?? '', reason)
+  await commitChanges([{ type: 'revise-outbound', key, body: said, at: context.deps.clock.now() }], scope, context)
 }
 
 /** The chat has another id from now on. */

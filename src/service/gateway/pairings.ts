@@ -50,7 +50,8 @@ export async function pairStranger(
   }
   const text =
     `Hello! I do not know you yet. Your pairing code is ${code}\n\n` +
-    `The owner of this bot can approve it within an hour:\n\`holdfast gateway approve ${code}\``
+    `The owner of this bot can approve it within an hour:\n\`holdfast gateway approve ${code}\`\n` +
+    'or in the console, under Health, where it says "People".'
   return [
     { type: 'save-pairing', pairing },
     {

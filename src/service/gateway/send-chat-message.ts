@@ -9,6 +9,7 @@ import { findAgent } from '../agents/agents.ts'
 import { findConversation } from '../conversations/conversations.ts'
 import { type NewInput, type SendResult, sendInputs } from '../messages/send-message.ts'
 import type { ServiceContext } from '../service-context.ts'
+import type { FileTarget } from './chat-files.ts'
 import { busyModeOf, findSession, type OpenSession, openSession, type Speaker } from './chat-sessions.ts'
 import { commitChanges, type GatewayScope } from './gateway-scope.ts'
 
@@ -16,7 +17,8 @@ type ChatMessage = {
   /** The updates that are this message. */
   rows: readonly InboundRow[]
   speaker: Speaker
-  inputs: NewInput[]
+  /** Made once the conversation is known: files go to its workspace. */
+  inputs(target: FileTarget): Promise<NewInput[]>
   /** The message to answer to. */
   messageId: string
 }
@@ -100,17 +102,18 @@ async function trySend(
       reason: `This conversation was deleted. Send ${scope.commandPrefix}new to begin another one.`,
     }
   const toolset = chatSettingsOf(settings, chat)?.tools ?? settings.tools
+  const only = defined({ onlyTools: toolset === undefined ? undefined : (settings.toolsets[toolset] ?? []) })
   try {
     const result = await sendInputs(
       {
         agent: owner,
         conversationId,
         conversation,
-        inputs,
+        inputs: await inputs({ agent: owner, conversationId, ...only }),
         policy: busyModeOf(opened.session, settings, chat),
         streamTokens: true,
         metadata: { gateway: { account: lease.account, chat_id: chat.id, sender_id: sender.id } },
-        ...defined({ onlyTools: toolset === undefined ? undefined : (settings.toolsets[toolset] ?? []) }),
+        ...only,
       },
       context,
     )

@@ -4,6 +4,7 @@ import { defined } from '../../core/defined.ts'
 import type { CallFault } from '../call-fault.ts'
 import { answerPage } from '../chat-page.ts'
 import { listen } from '../listening.ts'
+import { type ReceivedFile, readForm } from '../read-form.ts'
 import { failure, ROUTES, type RouteAnswer } from './routes.ts'
 import { newSessions } from './sessions.ts'
 import { ADA, BOT, newWorld, type World } from './world.ts'
@@ -75,7 +76,7 @@ export async function startDiscord(options: DiscordOptions = {}): Promise<Discor
     const path = /^\/api\/v\d+(\/.+)$/.exec(pathname)?.[1]
     if (path === undefined) return answerPage(request, response, pageOf(world))
     const method = request.method ?? 'GET'
-    const body = await readBody(request)
+    const { body, files } = await readBody(request)
     const what = fault?.({ method, path })
     const note = { at: world.now(), method, path, body }
     if (what?.type === 'delay') await new Promise((resolve) => setTimeout(resolve, what.ms))
@@ -83,7 +84,8 @@ export async function startDiscord(options: DiscordOptions = {}): Promise<Discor
       world.calls.push({ ...note, isAccepted: false, isAnswered: false, status: 0 })
       return void request.socket.destroy()
     }
-    const answer = what?.type === 'error' ? scriptedError(what) : route({ request, path, body, query: searchParams })
+    const answer =
+      what?.type === 'error' ? scriptedError(what) : route({ request, path, body, files, query: searchParams })
     const isCut = what?.type === 'cut-after'
     const { status, headers } = answer
     world.calls.push({ ...note, isAccepted: status < 300, isAnswered: !isCut && !response.destroyed, status })
@@ -94,9 +96,9 @@ export async function startDiscord(options: DiscordOptions = {}): Promise<Discor
     response.end(status === 204 ? undefined : JSON.stringify(answer.body))
   }
 
-  type Parts = { request: IncomingMessage; path: string; body: Record<string, unknown>; query: URLSearchParams }
+  type Parts = Body & { request: IncomingMessage; path: string; query: URLSearchParams }
 
-  function route({ request, path, body, query }: Parts): RouteAnswer {
+  function route({ request, path, body, files, query }: Parts): RouteAnswer {
     const token = /^Bot (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     // Interactions are answered with their own token.
     const isOpen = /^\/(interactions|webhooks)\//.test(path)
@@ -120,7 +122,7 @@ export async function startDiscord(options: DiscordOptions = {}): Promise<Discor
     }
     for (const [pattern, answer] of ROUTES) {
       const match = pattern.exec(name)
-      if (match) return answer(match.slice(1), { body, query }, world)
+      if (match) return answer(match.slice(1), { body, files, query }, world)
     }
     return failure(404, 0, '404: Not Found')
   }
@@ -190,13 +192,18 @@ const pageOf = (world: World) => ({
   },
 })
 
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+type Body = { body: Record<string, unknown>; files: ReceivedFile[] }
+
+async function readBody(request: IncomingMessage): Promise<Body> {
   const pieces: Buffer[] = []
   for await (const piece of request) pieces.push(piece as Buffer)
-  const text = Buffer.concat(pieces).toString('utf8')
+  const bytes = Buffer.concat(pieces)
+  const form = await readForm(bytes, request)
+  const text = form?.fields.payload_json ?? bytes.toString('utf8')
+  const files = form?.files ?? []
   try {
-    return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+    return { body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>), files }
   } catch {
-    return {}
+    return { body: {}, files }
   }
 }

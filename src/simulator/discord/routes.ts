@@ -1,9 +1,10 @@
 import { defined } from '../../core/defined.ts'
+import type { ReceivedFile } from '../read-form.ts'
 import { BOT, type SimulatedButton, type SimulatedMessage, type World, wireMessage } from './world.ts'
 
 export type RouteAnswer = { status: number; body?: unknown; headers?: Record<string, string> }
 
-type Request = { body: Record<string, unknown>; query: URLSearchParams }
+type Request = { body: Record<string, unknown>; query: URLSearchParams; files?: ReceivedFile[] }
 type Route = (parts: string[], request: Request, world: World) => RouteAnswer
 
 const ok = (body: unknown): RouteAnswer => ({ status: 200, body })
@@ -13,6 +14,7 @@ export const failure = (status: number, code: number, message: string): RouteAns
 })
 
 const MOST_TEXT = 2_000
+const MOST_UPLOAD = 10 * 1024 * 1024
 /** How long a repeated nonce is recognized. */
 const NONCE_MS = 180_000
 const DEFER_MS = 3_000
@@ -78,7 +80,7 @@ function listMessages([id = '']: string[], { query }: Request, { channels, messa
   return ok(page.toReversed().map((message) => Object.assign(wireMessage(message), { nonce: undefined })))
 }
 
-function createMessage([id = '']: string[], { body }: Request, world: World): RouteAnswer {
+function createMessage([id = '']: string[], { body, files = [] }: Request, world: World): RouteAnswer {
   const channel = world.channels.get(id)
   if (!channel) return failure(404, 10003, 'Unknown Channel')
   const nonce = body.nonce === undefined ? undefined : String(body.nonce)
@@ -86,14 +88,16 @@ function createMessage([id = '']: string[], { body }: Request, world: World): Ro
   const isRecent = (each: SimulatedMessage) => world.now() - each.at < NONCE_MS
   const same = world.messages.find((each) => each.channel.id === id && each.nonce === nonce && isRecent(each))
   if (body.enforce_nonce === true && nonce !== undefined && same) return ok(wireMessage(same))
-  const refusal = refusalFor(body)
+  if (files.some(({ bytes }) => bytes.length > MOST_UPLOAD)) return failure(413, 40005, 'Request entity too large')
+  const refusal = files.length > 0 ? undefined : refusalFor(body)
   if (refusal) return refusal
+  const attachments = files.map(({ name, bytes }, index) => ({ id: String(index), filename: name, bytes }))
   const message = world.newMessage({
     channel,
     author: BOT,
     content: String(body.content),
     buttons: buttonsOf(body),
-    ...defined({ nonce }),
+    ...defined({ nonce, attachments: files.length === 0 ? undefined : attachments }),
   })
   return ok(wireMessage(message))
 }

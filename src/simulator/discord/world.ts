@@ -14,9 +14,12 @@ export type SimulatedMessage = {
   buttons: SimulatedButton[]
   nonce?: string
   replyTo?: string
-  attachments?: object[]
+  attachments?: SimulatedAttachment[]
   at: number
 }
+
+/** What people see of a file: with its bytes, if the bot sent it. */
+type SimulatedAttachment = { filename: string; bytes?: Uint8Array } & Record<string, unknown>
 
 /** One call of a bot, with its effect and whether its answer reached the bot. */
 export type SimulatedCall = {
@@ -35,7 +38,7 @@ type SayOptions = {
   user?: SimulatedUser
   channel?: SimulatedChannel
   replyTo?: SimulatedMessage
-  attachments?: object[]
+  attachments?: SimulatedAttachment[]
 }
 
 export const BOT: SimulatedUser = { id: '900000000000000001', username: 'holdfast', bot: true }
@@ -167,7 +170,7 @@ export function wireMessage(message: SimulatedMessage): Record<string, unknown> 
     author,
     content,
     mentions,
-    attachments: attachments ?? [],
+    attachments: attachments?.map(({ bytes: _, ...file }) => file) ?? [],
     ...defined({ nonce, referenced_message: answered }),
   }
 }

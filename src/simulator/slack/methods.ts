@@ -62,6 +62,31 @@ export const METHODS: Readonly<Record<string, Method>> = {
     return ok({ channel, ts: message.ts, message: wireMessage(message) }, message.ts)
   },
 
+  'files.getUploadURLExternal'({ filename, length }, world) {
+    if (Number(length) <= 0) return failure('invalid_arguments')
+    const id = `F${String(world.uploads.size + 1).padStart(8, '0')}`
+    world.uploads.set(id, { name: String(filename), bytes: new Uint8Array() })
+    return ok({ file_id: id, upload_url: `${world.uploadRoot()}/${id}` })
+  },
+
+  'files.completeUploadExternal'(payload, world) {
+    const channel = String(payload.channel_id)
+    const refusal = refusalFor(channel, world)
+    if (refusal) return refusal
+    const named = payload.files as { id: string; title?: string }[]
+    const files = named.flatMap(({ id, title }) => {
+      const upload = world.uploads.get(id)
+      return upload ? [{ id, ...upload, title: title ?? upload.name }] : []
+    })
+    if (files.length === 0) return failure('file_not_found')
+    const thread = payload.thread_ts === undefined ? undefined : String(payload.thread_ts)
+    const parts = { channel, user: BOT.id, isBot: true, text: '', buttons: [], files, ...defined({ thread }) }
+    const message = world.newMessage(parts)
+    const event = { channel, channel_type: channel.startsWith('D') ? 'im' : 'channel', subtype: 'file_share' }
+    world.push(Object.assign(wireMessage(message), event))
+    return ok({ files: named }, message.ts)
+  },
+
   'chat.update'(payload, world) {
     const message = ownMessage(payload, world)
     if ('status' in message) return message

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { defined } from '../../core/defined.ts'
 import type { CallFault } from '../call-fault.ts'
-import { answerPage } from '../chat-page.ts'
+import { answerPage, fileLine } from '../chat-page.ts'
 import { listen } from '../listening.ts'
 import { failure, METHODS, type MethodAnswer, STREAM_MS } from './methods.ts'
 import { newRates, type SimulatedRates } from './rates.ts'
@@ -64,6 +64,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<SlackServe
   )
   const url = `http://127.0.0.1:${listening.port}`
   const stopDelivering = world.onDelivery(deliver)
+  world.setUploadRoot(`${url}/api/upload`)
 
   function connected(socket: WebSocket): void {
     const connection: Connection = { socket, unacknowledged: new Map() }
@@ -127,6 +128,11 @@ export async function startSlack(options: SlackOptions = {}): Promise<SlackServe
     if (file !== undefined) {
       const bytes = isBot(token) ? world.files.get(file) : undefined
       return void response.writeHead(bytes ? 200 : 404).end(bytes)
+    }
+    const upload = world.uploads.get(/^\/api\/upload\/(\w+)$/.exec(path)?.[1] ?? '')
+    if (upload) {
+      upload.bytes = await readBody(request)
+      return void response.writeHead(200).end('OK')
     }
     const method = /^\/api\/([\w.]+)$/.exec(path)?.[1]
     if (method === undefined) return answerPage(request, response, pageOf(world))
@@ -227,11 +233,11 @@ const pageOf = (world: World) => ({
   messages: () =>
     world.messages
       .filter(({ channel, onlyFor }) => channel === world.directChannel(ADA).id && (onlyFor ?? ADA.id) === ADA.id)
-      .map(({ ts, isBot, text, buttons }) => ({
+      .map(({ ts, isBot, text, buttons, files }) => ({
         message_id: ts,
         name: isBot ? 'Holdfast' : ADA.name,
         is_bot: isBot,
-        text,
+        text: isBot && files?.[0] ? fileLine(files[0]) : text,
         buttons,
       })),
   say: (text: string) => void world.say(text),
@@ -244,13 +250,17 @@ const pageOf = (world: World) => ({
 
 /** The libraries send forms, with JSON in their fields. */
 async function readPayload(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const pieces: Buffer[] = []
-  for await (const piece of request) pieces.push(piece as Buffer)
-  const form = new URLSearchParams(Buffer.concat(pieces).toString('utf8'))
+  const form = new URLSearchParams((await readBody(request)).toString('utf8'))
   return Object.fromEntries([...form].map(([key, value]) => [key, JSON_FIELDS.has(key) ? parsed(value) : value]))
 }
 
-const JSON_FIELDS = new Set(['blocks', 'metadata', 'chunks'])
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
+}
+
+const JSON_FIELDS = new Set(['blocks', 'metadata', 'chunks', 'files'])
 
 function parsed(text: string): unknown {
   try {

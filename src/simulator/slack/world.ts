@@ -20,8 +20,11 @@ export type SimulatedMessage = {
   wasStreamed?: boolean
   /** Shown to one person only. */
   onlyFor?: string
-  files?: object[]
+  files?: SimulatedFile[]
 }
+
+/** What people see of a file: with its bytes, if the bot sent it. */
+export type SimulatedFile = { id: string; name: string; title?: string; bytes?: Uint8Array } & Record<string, unknown>
 
 /** One call of a bot, with its effect and whether its answer reached the bot. */
 export type SimulatedCall = {
@@ -42,7 +45,7 @@ type SayOptions = {
   user?: SimulatedUser
   channel?: SimulatedChannel
   thread?: string
-  files?: object[]
+  files?: SimulatedFile[]
   /** Also as `app_mention`, as Slack does with a mention in a channel. */
   isTwice?: boolean
   bot_id?: string
@@ -59,6 +62,8 @@ export function newWorld({ now = Date.now }: { now?: () => number } = {}) {
   const calls: SimulatedCall[] = []
   const users = new Map<string, SimulatedUser>([[ADA.id, ADA]])
   const files = new Map<string, Uint8Array>()
+  /** Files with an address for their bytes, and their bytes. */
+  const uploads = new Map<string, { name: string; bytes: Uint8Array }>()
   const gone = new Set<string>()
   const listeners = new Set<() => void>()
   const deliverers = new Set<(event: Pending) => void>()
@@ -156,11 +161,19 @@ export function newWorld({ now = Date.now }: { now?: () => number } = {}) {
     })
   }
 
+  let uploadRoot = ''
+
   return {
     messages,
     calls,
     users,
     files,
+    uploads,
+    /** Where the server takes the bytes of files. */
+    uploadRoot: () => uploadRoot,
+    setUploadRoot(root: string) {
+      uploadRoot = root
+    },
     /** Channels that were deleted. */
     gone,
     now,
@@ -205,6 +218,11 @@ export const wireMessage = (message: SimulatedMessage): Record<string, unknown> 
     user,
     text,
     team: TEAM,
-    ...defined({ bot_id: isBot ? BOT_ID : undefined, thread_ts: thread, metadata, files }),
+    ...defined({
+      bot_id: isBot ? BOT_ID : undefined,
+      thread_ts: thread,
+      metadata,
+      files: files?.map(({ bytes: _, ...file }) => file),
+    }),
   }
 }

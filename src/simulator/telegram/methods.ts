@@ -1,4 +1,5 @@
 import { defined } from '../../core/defined.ts'
+import type { ReceivedFile } from '../read-form.ts'
 import { parseHtml } from './html-entities.ts'
 import { type SimulatedButton, type SimulatedChat, type SimulatedUser, type World, wireMessage } from './world.ts'
 
@@ -20,6 +21,7 @@ export const failure = (status: number, description: string, parameters?: object
 
 const MOST_TEXT = 4_096
 const PRESS_MS = 150_000
+const MOST_UPLOAD = 50 * 1024 * 1024
 const MOST_DOWNLOAD = 20 * 1024 * 1024
 
 /** Methods of the Bot API that change or show something; `getUpdates` and the webhook are in the server. */
@@ -61,6 +63,29 @@ export const METHODS: Readonly<Record<string, Method>> = {
     message.text = content.text
     message.buttons = content.buttons
     message.versions.push(content.text)
+    world.changed()
+    return ok(wireMessage(message), message.message_id)
+  },
+
+  editMessageMedia(payload, { world, bot }) {
+    const refusal = refusalFor(payload, world)
+    if (refusal) return refusal
+    const message = world.messages.find(
+      (each) => each.message_id === Number(payload.message_id) && each.chat.id === Number(payload.chat_id),
+    )
+    if (!message) return failure(400, 'Bad Request: message to edit not found')
+    if (message.from.id !== bot.id) return failure(400, "Bad Request: message can't be edited")
+    const { type, media } = payload.media as { type?: string; media?: string }
+    const file = (payload.files as ReceivedFile[] | undefined)?.find(({ field }) => `attach://${field}` === media)
+    if (!file) return failure(400, 'Bad Request: file not found')
+    if (file.bytes.length > MOST_UPLOAD) return failure(413, 'Request Entity Too Large')
+    const isImage = ['\x89PNG', '\xff\xd8\xff', 'RIFF'].some((start) =>
+      Buffer.from(file.bytes.subarray(0, 4)).toString('latin1').startsWith(start),
+    )
+    if (type === 'photo' && !isImage) return failure(400, 'Bad Request: IMAGE_PROCESS_FAILED')
+    message.text = ''
+    message.file = { type: String(type), name: file.name, bytes: file.bytes }
+    message.versions.push(`[${type} ${file.name}]`)
     world.changed()
     return ok(wireMessage(message), message.message_id)
   },

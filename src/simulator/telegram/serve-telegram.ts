@@ -1,3 +1,4 @@
+import { fileLine } from '../chat-page.ts'
 import type { SimulateChatOptions, SimulatedChat } from '../simulated-chat.ts'
 import { TELEGRAM_RATES } from './rates.ts'
 import { startTelegram } from './telegram-server.ts'
@@ -14,7 +15,8 @@ export async function serveTelegram({ port, onMessage }: SimulateChatOptions): P
     for (const message of telegram.messages.slice(-50)) show(message)
   })
   const show = (message: SimulatedMessage) => {
-    const { message_id: id, from, chat, text, buttons } = message
+    const { message_id: id, from, chat, buttons, file } = message
+    const text = file ? fileLine(file) : message.text
     if (!from.is_bot || chat.id !== telegram.user.id) return
     const state = JSON.stringify([text, buttons])
     if (shown.get(id) === state) return

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { defined } from '../../core/defined.ts'
 import type { CallFault } from '../call-fault.ts'
-import { answerPage } from '../chat-page.ts'
+import { answerPage, fileLine } from '../chat-page.ts'
 import { listen } from '../listening.ts'
+import { readForm } from '../read-form.ts'
 import { failure, METHODS, type MethodAnswer } from './methods.ts'
 import { newRates, type SimulatedRates } from './rates.ts'
 import { newWorld, type World } from './world.ts'
@@ -31,7 +32,7 @@ export type TelegramServer = World & {
 
 const WELL_FORMED = /^\d+:[\w-]{3,}$/
 /** Counted by the rates. */
-const SENDING = new Set(['sendMessage', 'editMessageText'])
+const SENDING = new Set(['sendMessage', 'editMessageText', 'editMessageMedia'])
 const MOST_POLL_S = 50
 
 type Poll = { token: string; end(answer: MethodAnswer | undefined): void }
@@ -227,11 +228,11 @@ const pageOf = (world: World) => ({
   messages: () =>
     world.messages
       .filter(({ chat }) => chat.id === world.user.id)
-      .map(({ message_id, from, text, buttons }) => ({
+      .map(({ message_id, from, text, buttons, file }) => ({
         message_id: String(message_id),
         name: from.first_name,
         is_bot: from.is_bot === true,
-        text,
+        text: file ? fileLine(file) : text,
         buttons,
       })),
   say: (text: string) => void world.say(text),
@@ -254,7 +255,13 @@ function sendJson(response: ServerResponse, { status, body }: MethodAnswer): voi
 async function readPayload(request: IncomingMessage): Promise<Record<string, unknown>> {
   const pieces: Buffer[] = []
   for await (const piece of request) pieces.push(piece as Buffer)
-  const text = Buffer.concat(pieces).toString('utf8')
+  const body = Buffer.concat(pieces)
+  const form = await readForm(body, request)
+  if (form) {
+    const { media, ...fields } = form.fields
+    return { ...fields, media: media === undefined ? undefined : JSON.parse(media), files: form.files }
+  }
+  const text = body.toString('utf8')
   const query = Object.fromEntries(new URL(request.url ?? '/', 'http://local').searchParams)
   try {
     return text === '' ? query : { ...query, ...(JSON.parse(text) as object) }

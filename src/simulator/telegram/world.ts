@@ -19,6 +19,8 @@ export type SimulatedMessage = {
   text: string
   versions: string[]
   buttons: SimulatedButton[]
+  /** Shown in place of the text. */
+  file?: { type: string; name: string; bytes: Uint8Array }
   thread?: number
   replyTo?: number
   date: number

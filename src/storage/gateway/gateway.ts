@@ -23,6 +23,7 @@ import {
   saveSession,
   touchSession,
 } from './chats.ts'
+import { fileStore, pruneFiles } from './files.ts'
 import { identityStore, linkIdentity, saveIdentity } from './identities.ts'
 import { dropLane, endInbound, inboundStore, joinInbound, noteInbound, pinLane, pruneInbound } from './inbound.ts'
 import { addOutbound, moveOutbound, outboundStore, pruneOutbound, reviseOutbound, tellUnknown } from './outbound.ts'
@@ -35,6 +36,7 @@ export function gatewayStore(database: Database, clock: Clock): GatewayStore {
     ...outboundStore(database),
     ...chatStore(database),
     ...identityStore(database),
+    ...fileStore(database),
 
     commit: (lease, changes) =>
       write({
@@ -68,7 +70,7 @@ export function gatewayStore(database: Database, clock: Clock): GatewayStore {
         async work(db) {
           const values = { organization: organizationId, account, before }
           let removed = 0
-          for (const each of [pruneInbound, pruneOutbound, pruneDeliveries, pruneTokens])
+          for (const each of [pruneInbound, pruneOutbound, pruneDeliveries, pruneTokens, pruneFiles])
             removed += await db.run(each, values)
           return removed
         },

@@ -21,6 +21,7 @@ import { scheduleChanges } from './020-schedule-changes.ts'
 import { openai } from './021-openai.ts'
 import { hooks } from './022-hooks.ts'
 import { scheduleHistory } from './023-schedule-history.ts'
+import { gatewayFiles } from './024-gateway-files.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -57,6 +58,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     openai,
     hooks,
     scheduleHistory,
+    gatewayFiles,
   ],
   chunks: [firstOfChunks],
 }

@@ -172,6 +172,7 @@ export const OWNED_TABLES = [
   'gateway_deliveries',
   'gateway_pairings',
   'gateway_tokens',
+  'gateway_files',
   'gateway_identities',
   'webhook_secrets',
   'webhook_deliveries',

@@ -1,5 +1,6 @@
 import type { GatewayAccount } from '../../core/gateway/account.ts'
 import type { ApprovalToken } from '../../core/gateway/approval-token.ts'
+import type { ChatFile } from '../../core/gateway/chat-file.ts'
 import type { Identity } from '../../core/gateway/identity.ts'
 import type { InboundRow } from '../../core/gateway/inbound.ts'
 import type { OutboundRow } from '../../core/gateway/outbound.ts'
@@ -138,6 +139,19 @@ export const GATEWAY_TOKEN = rowMapper<ApprovalToken>()({
   decidedAt: 'decided_at',
 })
 
+/** Without its content, which only the call that sends it reads. */
+export const GATEWAY_FILE = rowMapper<ChatFile>()({
+  id: 'file_id',
+  organizationId: 'organization_id',
+  conversationId: 'conversation_id',
+  runId: 'run_id',
+  callId: 'call_id',
+  name: 'name',
+  mediaType: 'media_type',
+  bytes: 'bytes',
+  createdAt: 'created_at',
+})
+
 export type GatewayTables<Number> = {
   gateway_accounts: RowOf<typeof GATEWAY_ACCOUNT>
   gateway_inbound: Number & RowOf<typeof GATEWAY_INBOUND>
@@ -147,4 +161,5 @@ export type GatewayTables<Number> = {
   gateway_pairings: RowOf<typeof GATEWAY_PAIRING>
   gateway_identities: RowOf<typeof GATEWAY_IDENTITY>
   gateway_tokens: RowOf<typeof GATEWAY_TOKEN>
+  gateway_files: RowOf<typeof GATEWAY_FILE> & { content: string }
 }

@@ -55,7 +55,7 @@ type FileChange<Result> = { bytes: Buffer; before: BigIntStats | undefined; resu
  * One change per file at a time, and one per key. If a command changes the file meanwhile, the change is prepared
  * again.
  */
-async function change<Result extends WrittenFile | EditedFile>(
+export async function change<Result extends WrittenFile | EditedFile>(
   deps: FileChangeDeps,
   request: FileChangeRequest,
   prepare: (resolved: ResolvedPath) => Promise<FileChange<Result>>,

@@ -8,6 +8,7 @@ import { readFile } from './read-file.ts'
 import { removeLeftover } from './replace-file.ts'
 import { findRipgrep } from './search-by-ripgrep.ts'
 import { searchFiles } from './search-files.ts'
+import { loadFile, saveFile } from './whole-file.ts'
 
 /** Performs the file operations of one workspace. Never rejects: an error is a fault in the reply. */
 export type FileHandler = { answer(request: FileRequest): Promise<FileReply> }
@@ -53,6 +54,10 @@ export function newFileHandler(folder: string, options: FileHandlerOptions = {})
         return writeFile(deps, request)
       case 'edit':
         return editFile(deps, request)
+      case 'save':
+        return saveFile(deps, request)
+      case 'load':
+        return { type: 'done', ...(await loadFile(folder, request)) }
       case 'search': {
         const lockKey = `search ${searches++ % SEARCHES_AT_ONCE}`
         return mutex(lockKey, async () => ({ type: 'done', ...(await searchFiles(searchDeps, request.question)) }))
