@@ -4,9 +4,12 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { defined } from '../../src/core/defined.ts'
 import { errorText } from '../../src/core/error-text.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { runGatewayKills } from './kill/gateway-kills.ts'
 import { runKills, runKillsOverHttp } from './kill/harness.ts'
+import { KILLED_PLATFORM_NAMES, type KilledPlatformName } from './kill/killed-platforms.ts'
 import { PLANTED_BUGS } from './planted/bugs.ts'
 import { huntAll } from './planted/hunt.ts'
 import { complaintsOf, type LabReport, percentile, summaryOf } from './report/lab-report.ts'
@@ -29,6 +32,9 @@ The simulator, the planted bugs and the kill harness, on one screen and in lab-r
   --seed SEED        one seed as a story, and nothing else
   --http             the kills of the server under the official client, and nothing else
   --gateway          the kills of servers between messages of a chat platform and their answers, and nothing else
+  --platform NAME    on telegram (the default), slack, discord, matrix or all of them
+  --servers NUMBER   so many servers on one PostgreSQL, with the same accounts
+  --pauses           half of the kills are pauses (SIGSTOP), half of these longer than a lease
   --tenants SECONDS  two tenants, one hostile: how much longer the other one waits, and nothing else
   --attack NAME      only one of its attacks: floods, 'slow readers', schemas, commands, workspaces, queue
   --json             the result as JSON
@@ -44,6 +50,9 @@ const OPTIONS = {
   quick: { type: 'boolean', default: false },
   http: { type: 'boolean', default: false },
   gateway: { type: 'boolean', default: false },
+  platform: { type: 'string', default: 'telegram' },
+  servers: { type: 'string', default: '1' },
+  pauses: { type: 'boolean', default: false },
   tenants: { type: 'string' },
   attack: { type: 'string' },
   json: { type: 'boolean', default: false },
@@ -87,9 +96,29 @@ if (values.help) {
 /** 1,000 kills by default. */
 async function killUnderChats(): Promise<number> {
   const kills = values.kills === undefined ? FULL.kills : numberOf('kills', values.kills)
-  const report = await runGatewayKills({ kills, seed: numberOf('from', values.from), onProgress: console.error })
-  console.log(JSON.stringify(report, null, 2))
-  return report.violations.length === 0 ? 0 : 1
+  const { platform, pauses } = values
+  const isKnown = (name: string): name is KilledPlatformName | 'all' =>
+    name === 'all' || (KILLED_PLATFORM_NAMES as string[]).includes(name)
+  if (!isKnown(platform))
+    throw new Error(`--platform must be ${KILLED_PLATFORM_NAMES.join(', ')} or all, not "${platform}"`)
+  const servers = numberOf('servers', values.servers)
+  const postgres = servers > 1 || values.database === 'postgres' ? await startPostgres() : undefined
+  if (postgres && 'skip' in postgres) throw new Error(postgres.skip)
+  try {
+    const report = await runGatewayKills({
+      kills,
+      seed: numberOf('from', values.from),
+      platform,
+      servers,
+      pauses,
+      onProgress: console.error,
+      ...defined({ databaseUrl: postgres?.url }),
+    })
+    console.log(JSON.stringify(report, null, 2))
+    return report.violations.length === 0 ? 0 : 1
+  } finally {
+    await postgres?.stop()
+  }
 }
 
 async function runLab(): Promise<number> {

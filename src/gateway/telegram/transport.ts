@@ -11,7 +11,7 @@ export type TelegramTransport = <T = object>(
 ) => Promise<CallOutcome<{ result: T }>>
 
 /** `file`: uploaded as the `media` of the payload. */
-export type CallOptions = { signal: AbortSignal; timeoutMs?: number; file?: OutgoingFile }
+type CallOptions = { signal: AbortSignal; timeoutMs?: number; file?: OutgoingFile }
 
 const CALL_TIMEOUT_MS = 20_000
 

@@ -23,12 +23,20 @@ for (const platform of ['slack', 'discord', 'matrix'] as const) {
   })
 }
 
-test('two servers on one PostgreSQL with the same account, killed in turn, lose nothing and say nothing twice', {
-  timeout: 600_000,
+test('two servers on one PostgreSQL with accounts on all platforms, killed and paused in turn, lose nothing and say nothing twice', {
+  timeout: 1_200_000,
 }, async (context) => {
   const postgres = await startPostgres()
   if ('skip' in postgres) return context.skip(postgres.skip)
   context.after(postgres.stop)
-  const report = await runGatewayKills({ kills: 8, seed: SEED, servers: 2, databaseUrl: postgres.url })
+  const report = await runGatewayKills({
+    kills: 8,
+    seed: SEED,
+    platform: 'all',
+    servers: 2,
+    pauses: true,
+    databaseUrl: postgres.url,
+  })
   assert.deepEqual(report.violations, [])
+  assert.ok(report.pauses > 0)
 })

@@ -7,8 +7,8 @@ import { startTelegram } from '../../../src/simulator/telegram/telegram-server.t
 
 /** A simulated platform under the kill harness: people write, and what the bot says is counted. */
 export type KilledPlatform = {
-  /** The account in config.yaml. */
-  settings: Record<string, string>
+  /** The accounts in config.yaml. */
+  accounts: Record<string, Record<string, string>>
   /** Whether a server is connected: what was said before the first connection ever is not delivered. */
   isConnected(): boolean
   /** A person writes in their own chat; answers with the id of the chat. */
@@ -37,7 +37,7 @@ const startTelegramUnderKills: Start = async (fraction) => {
     fault: ({ method }) => (/^(sendMessage|editMessageText)$/.test(method) ? drawFault(fraction) : undefined),
   })
   return {
-    settings: { platform: 'telegram', token, api_root: telegram.url },
+    accounts: { telegram: { platform: 'telegram', token, api_root: telegram.url } },
     isConnected: () => true,
     say(text, person) {
       const user = { id: 2_000 + person, first_name: 'Person' }
@@ -70,7 +70,7 @@ const startSlackUnderKills: Start = async (fraction) => {
     fault: ({ method }) => (/^chat\.(postMessage|update)$/.test(method) ? drawFault(fraction) : undefined),
   })
   return {
-    settings: { platform: 'slack', token: tokens.bot, app_token: tokens.app, api_root: slack.url },
+    accounts: { slack: { platform: 'slack', token: tokens.bot, app_token: tokens.app, api_root: slack.url } },
     isConnected: () => slack.connections() > 0,
     say(text, person) {
       const user = { id: `U${2_000 + person}`, name: 'Person' }
@@ -98,7 +98,7 @@ const startDiscordUnderKills: Start = async (fraction) => {
       method !== 'GET' && /\/channels\/\d+\/messages/.test(path) ? drawFault(fraction) : undefined,
   })
   return {
-    settings: { platform: 'discord', token, api_root: discord.url },
+    accounts: { discord: { platform: 'discord', token, api_root: discord.url } },
     isConnected: () => discord.connections() > 0,
     say(text, person) {
       const user = { id: `10000000000000${2_000 + person}`, username: 'Person' }
@@ -136,7 +136,7 @@ const startMatrixUnderKills: Start = async (fraction) => {
   })
   const isSaid = ({ sender, text }: { sender: string; text: string }) => sender === BOT.id && text !== '…'
   return {
-    settings: { platform: 'matrix', token, api_root: matrix.url },
+    accounts: { matrix: { platform: 'matrix', token, api_root: matrix.url } },
     isConnected: () => matrix.connections() > 0,
     say(text, person) {
       const user = { id: `@person${person}:${SERVER}`, name: 'Person' }
@@ -152,10 +152,36 @@ const startMatrixUnderKills: Start = async (fraction) => {
   }
 }
 
-export const KILLED_PLATFORMS = {
+const KILLED_PLATFORMS = {
   telegram: startTelegramUnderKills,
   slack: startSlackUnderKills,
   discord: startDiscordUnderKills,
   matrix: startMatrixUnderKills,
 } as const
 export type KilledPlatformName = keyof typeof KILLED_PLATFORMS
+export const KILLED_PLATFORM_NAMES = Object.keys(KILLED_PLATFORMS) as KilledPlatformName[]
+
+/** `all`: people write on each platform in turn. */
+export const startKilledPlatform = async (
+  name: KilledPlatformName | 'all',
+  fraction: () => number,
+): Promise<KilledPlatform> => {
+  if (name !== 'all') return KILLED_PLATFORMS[name](fraction)
+  const each = await Promise.all(KILLED_PLATFORM_NAMES.map((one) => KILLED_PLATFORMS[one](fraction)))
+  let next = 0
+  return {
+    accounts: Object.assign({}, ...each.map(({ accounts }) => accounts)),
+    isConnected: () => each.every(({ isConnected }) => isConnected()),
+    say: (...given) => each[next++ % each.length]!.say(...given),
+    said: () => each.flatMap(({ said }) => said()),
+    cut: () => each.reduce((sum, { cut }) => sum + cut(), 0),
+    strays(killedAt) {
+      const all = each.map(({ strays }) => strays(killedAt))
+      const count = all.reduce((sum, one) => sum + one.count, 0)
+      return { count, violations: all.flatMap(({ violations }) => violations) }
+    },
+    async close() {
+      await Promise.all(each.map(({ close }) => close()))
+    },
+  }
+}

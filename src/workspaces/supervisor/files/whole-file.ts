@@ -5,7 +5,7 @@ import { statAt, withFile } from './open-file.ts'
 import { withResolvedPath } from './resolve-path.ts'
 
 /** Larger lines are refused by the connection, and base64 takes a third more. */
-export const MAX_WHOLE_BYTES = 32 * 1024 * 1024
+const MAX_WHOLE_BYTES = 32 * 1024 * 1024
 
 type SaveRequest = { path: string; content: string; key?: string }
 
