@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { defined } from '../src/core/defined.ts'
 import { type BenchRunner, SideFailed, type SideName } from './bench-runner.ts'
 import { type Figure, type FigureName, median, show } from './figures.ts'
+import { gateway } from './gateway.ts'
 import { pythonTool } from './python-tool.ts'
 import { server } from './server/figures.ts'
 import { shell } from './shell.ts'
@@ -23,6 +24,7 @@ export type BenchmarkName =
   | 'shell'
   | 'python-tool'
   | 'client'
+  | 'gateway'
   | 'server'
 export type Benchmark = (runner: BenchRunner, size: Size) => Promise<Figure[]>
 
@@ -42,6 +44,7 @@ export const BENCHMARKS: Record<BenchmarkName, Benchmark> = {
   shell,
   'python-tool': pythonTool,
   client,
+  gateway,
   server,
 }
 

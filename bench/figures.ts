@@ -18,6 +18,7 @@ export const BUDGETS = {
   shell_ratio: 2,
   python_first_ms: 150,
   python_later_ms: 30,
+  gateway_intake_ms: 5,
   chunk_delay_ratio: 1.25,
   chunk_delay_strict: undefined,
   chunk_delay_p99: 2,

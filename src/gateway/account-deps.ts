@@ -1,6 +1,7 @@
 import type { PlatformConnection } from '../ports/platform.ts'
 import type { GatewayScope } from '../service/gateway/gateway-scope.ts'
 import type { ServiceContext } from '../service/service-context.ts'
+import type { Ownership } from './ownership.ts'
 
 /** Turns a voice note into text. Undefined: nothing is configured. */
 export type Transcribe = (
@@ -16,6 +17,8 @@ export type AccountDeps = {
   botName(): string | undefined
   context: ServiceContext
   transcribe?: Transcribe
+  /** Asked directly before each call that people see. */
+  ownership: Pick<Ownership, 'isFresh'>
   /** Aborted when the account is lost or the server stops. */
   signal: AbortSignal
   /** Aborted a little later, so that calls in flight are answered. */

@@ -5,12 +5,14 @@ import type { AccountSettings } from '../core/gateway/settings.ts'
 import { acceptUpdates, claimAccount, releaseAccount, reportAccount } from '../service/gateway/accounts.ts'
 import { listSessions } from '../service/gateway/chat-sessions.ts'
 import { LostAccount } from '../service/gateway/gateway-scope.ts'
+import { ownsAccount } from '../service/gateway/outbox.ts'
 import { pruneAccount } from '../service/gateway/prune.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import type { AccountDeps, Transcribe } from './account-deps.ts'
 import { newFollowers } from './follow-deliveries.ts'
 import { newInboundPump } from './inbound-pump.ts'
 import { newOutboundPump } from './outbound-pump.ts'
+import { newOwnership } from './ownership.ts'
 import type { OpenPlatform } from './platforms.ts'
 
 type AccountOptions = {
@@ -82,8 +84,15 @@ async function own(account: GatewayAccount, options: AccountOptions): Promise<vo
     report(fault, `${where} (gateway account ${name})`)
   }
 
+  const ownership = newOwnership({
+    clock,
+    verify: () => ownsAccount(scope, context),
+    lost: () => lost.abort(),
+    failed: (fault) => fail(fault, 'asking whether the account is still ours'),
+  })
   const deps: AccountDeps = {
     scope,
+    ownership,
     platform,
     context,
     signal: either,
@@ -102,6 +111,7 @@ async function own(account: GatewayAccount, options: AccountOptions): Promise<vo
     },
   })
   const sweep = () => {
+    ownership.tick()
     inbound.wake()
     followers.wake()
     outbound.wake()

@@ -33,7 +33,7 @@ const RETRY_MS = 1_000
 const RECENT = 1_000
 
 export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailure): void }): OutboundPump {
-  const { scope, platform, context, signal, callSignal, fail } = deps
+  const { scope, platform, context, ownership, signal, callSignal, fail } = deps
   const { capabilities } = platform
   const { clock } = context.deps
   const budget = newRateBudget(capabilities.pace)
@@ -116,6 +116,7 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     const content = { address, text, isPlain: row.isPlain, ...defined({ buttons, file }) }
     switch (call) {
       case 'place':
+        if (!ownership.isFresh()) return NOT_MADE
         return platform.place({ address, ...replyTo }, callSignal)
       case 'send':
         if (row.failures > 0 && platform.find) {
@@ -126,8 +127,10 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
           if (found.type === 'failed') return failedToRead(found.failure)
           if (found.messageId !== undefined) return { type: 'done', messageId: found.messageId }
         }
+        if (!ownership.isFresh()) return NOT_MADE
         return platform.send({ ...content, key: row.key, ...replyTo }, callSignal)
       case 'edit': {
+        if (!ownership.isFresh()) return NOT_MADE
         const messageId = row.messageId!
         const key = `${row.key}/${row.version}`
         const edited = await platform.edit({ ...content, messageId, key }, callSignal)
@@ -175,7 +178,7 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
   async function spare(address: ChatAddress, work: () => Promise<CallOutcome>): Promise<boolean> {
     const { chatId } = address
     if (signal.aborted || busyChats.has(chatId) || waitingChats.has(chatId)) return false
-    if (!budget.takeSpare(address, clock.now())) return false
+    if (!ownership.isFresh() || !budget.takeSpare(address, clock.now())) return false
     const done = work()
       .then((outcome) => {
         if (outcome.type !== 'failed') return
@@ -199,6 +202,12 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
       await Promise.all(busyChats.values())
     },
   }
+}
+
+/** Whether the account is still ours is asked first. */
+const NOT_MADE: { type: 'failed'; failure: CallFailure } = {
+  type: 'failed',
+  failure: { kind: 'stopped', detail: 'the process was paused' },
 }
 
 const failedFor = (detail: string): { type: 'failed'; failure: CallFailure } => ({

@@ -28,7 +28,7 @@ export async function endSend(
   const { deps } = context
   const { number, version } = row
   const written = await deps.store.gateway.endSend(lease, { ...progress, number, version, at: deps.clock.now() })
-  if (!written && !(await isOwner(lease, context))) throw new LostAccount(lease.account)
+  if (!written && !(await ownsAccount({ lease }, context))) throw new LostAccount(lease.account)
   // Its bytes were kept for this. If the process dies here, they are removed with the old rows.
   if (written && row.body.file && isOver(progress))
     await deps.store.gateway.removeFile(lease.organizationId, row.body.file.id)
@@ -36,9 +36,8 @@ export async function endSend(
 
 const isOver = ({ state }: SendProgress): boolean => state === 'sent' || state === 'failed'
 
-async function isOwner(lease: Scope['lease'], { deps }: ServiceContext): Promise<boolean> {
-  return deps.store.gateway.commit(lease, [])
-}
+export const ownsAccount = ({ lease }: Scope, { deps }: ServiceContext): Promise<boolean> =>
+  deps.store.gateway.commit(lease, [])
 
 /** Messages that a former owner was sending when it died: their calls may have been made. */
 export async function recoverSending(
