@@ -95,6 +95,8 @@ if (process.env.HTTPS_PROXY) http.setGlobalProxyFromEnv?.()
 globalThis.require = nodeModule.createRequire(join(process.cwd(), 'tool.js'))
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
+// The awaited promise can never settle: Node.js would end the process with exit code 13.
+process.on('beforeExit', () => fail(new Error('the promise of the tool can never settle: nothing is left that it waits for')))
 try {
   finish(await (call.function === null ? runScript() : runTool()))
 } catch (error) {
