@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
-import { visible } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'

@@ -124,7 +124,7 @@ export type LiveTurn = {
 
 export const newLiveTurn = (): LiveTurn => ({ items: [], isDone: false })
 
-/** Adds a chunk. The turn is changed in place: the page draws once a frame. */
+/** Adds a chunk. The turn is changed in place, because the page draws once a frame; an item that changes is another object. */
 export function addChunk(turn: LiveTurn, chunk: Chunk, at: number): void {
   switch (chunk.message_type) {
     case 'assistant_message':
@@ -135,29 +135,32 @@ export function addChunk(turn: LiveTurn, chunk: Chunk, at: number): void {
       delete turn.waiting
       append(turn, 'reasoning', chunk.id, chunk.reasoning)
       return
-    case 'tool_call_delta': {
+    case 'tool_call_delta':
       delete turn.waiting
-      const call = callIn(turn, chunk.tool_call_id, chunk.name ?? '')
-      call.args += chunk.arguments
-      if (chunk.needs_approval) call.needsApproval = true
+      changeCall(turn, chunk.tool_call_id, (call) => ({
+        ...call,
+        name: call.name || (chunk.name ?? ''),
+        args: call.args + chunk.arguments,
+        ...defined({ needsApproval: chunk.needs_approval ? true : undefined }),
+      }))
+      return
+    case 'tool_call_message':
+    case 'approval_request_message': {
+      const needsApproval = chunk.message_type === 'approval_request_message' ? true : undefined
+      for (const { tool_call_id: id, name, arguments: args } of chunk.tool_calls)
+        changeCall(turn, id, (call) => ({ ...call, name, args, ...defined({ needsApproval }) }))
       return
     }
-    case 'tool_call_message':
-    case 'approval_request_message':
-      for (const { tool_call_id: id, name, arguments: args } of chunk.tool_calls) {
-        const call = callIn(turn, id, name)
-        call.args = args
-        if (chunk.message_type === 'approval_request_message') call.needsApproval = true
-      }
-      return
     case 'tool_progress':
-      callIn(turn, chunk.tool_call_id, '').progress = chunk.text
+      changeCall(turn, chunk.tool_call_id, (call) => ({ ...call, progress: chunk.text }))
       return
     case 'tool_return_message': {
       const { tool_call_id: id, status, tool_return: text } = chunk.tool_return
-      const call = callIn(turn, id, chunk.name)
-      call.result = { status, text }
-      delete call.progress
+      changeCall(turn, id, ({ progress: _, ...call }) => ({
+        ...call,
+        name: call.name || chunk.name,
+        result: { status, text },
+      }))
       return
     }
     case 'message_reset':
@@ -196,15 +199,15 @@ export function addChunk(turn: LiveTurn, chunk: Chunk, at: number): void {
 
 function append(turn: LiveTurn, type: 'assistant' | 'reasoning', id: string, text: string): void {
   const key = `${id}/${type}`
-  const last = turn.items.findLast((item) => item.key === key)
-  if (last && (last.type === 'assistant' || last.type === 'reasoning')) last.text += text
+  const index = turn.items.findLastIndex((item) => item.key === key)
+  const known = turn.items[index]
+  if (known?.type === type) turn.items[index] = { ...known, text: known.text + text }
   else turn.items.push({ type, key, text })
 }
 
-function callIn(turn: LiveTurn, id: string, name: string): CallItem {
-  const known = turn.items.find((item) => item.key === id)
-  if (known?.type === 'call') return known
-  const call: CallItem = { type: 'call', key: id, name, args: '' }
-  turn.items.push(call)
-  return call
+function changeCall(turn: LiveTurn, id: string, change: (call: CallItem) => CallItem): void {
+  const index = turn.items.findLastIndex((item) => item.key === id)
+  const known = turn.items[index]
+  if (known?.type === 'call') turn.items[index] = change(known)
+  else turn.items.push(change({ type: 'call', key: id, name: '', args: '' }))
 }

@@ -1,16 +1,22 @@
 import { memo } from 'preact/compat'
-import { useMemo } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { html } from '../html.ts'
+import { BlockListView } from '../parts/block-list.ts'
 import { CallView } from '../parts/call-view.ts'
-import { Markdown, PlainText, visible } from '../parts/markdown.ts'
+import { Markdown, PlainText } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
+import { newGrowingBlocks } from './growing-blocks.ts'
 import type { CallItem, Item } from './items.ts'
 
 /** What is done by messages: forking is offered where a fork makes sense. */
 type Actions = { onFork?: (messageId: string) => void }
 
 export function Transcript({ items, isLive, onFork }: { items: readonly Item[]; isLive?: boolean } & Actions) {
-  return html`${items.map((item) => html`<${ItemView} key=${item.key} item=${item} isLive=${isLive} onFork=${onFork} />`)}`
+  return html`${items.map((item) => html`<${MemoItem} key=${item.key} item=${item} isLive=${isLive} onFork=${onFork} />`)}`
 }
+
+/** An item that changes is another object. */
+const MemoItem = memo(ItemView)
 
 function ItemView({ item, isLive, onFork }: { item: Item; isLive?: boolean } & Actions) {
   switch (item.type) {
@@ -51,32 +57,9 @@ const STATES = { success: 'done', error: 'failed', waiting: 'waits for approval'
 
 const lastLine = (text: string): string => visible(text.trimEnd().split('\n').at(-1)!.slice(-80))
 
-/** Finished blocks are parsed once; only the last one changes with each piece. */
+/** A piece costs the work of the open block, not of the text before it. */
 function GrowingMarkdown({ text }: { text: string }) {
-  const blocks = useMemo(() => blocksOf(text), [text])
-  return html`${blocks.map((block, index) =>
-    index === blocks.length - 1 && block.length > MAX_LAST_BLOCK
-      ? html`<p class="text" key=${index}>${visible(block)}</p>`
-      : html`<${Block} key=${index} text=${block} />`,
-  )}`
-}
-
-const MAX_LAST_BLOCK = 4_000
-
-const Block = memo(Markdown)
-
-/** Split at empty lines, but never inside a fence. */
-function blocksOf(text: string): string[] {
-  const blocks: string[] = []
-  let current = ''
-  let isFenced = false
-  for (const line of text.split('\n')) {
-    if (/^\s*(```|~~~)/.test(line)) isFenced = !isFenced
-    if (line.trim() === '' && !isFenced && current !== '') {
-      blocks.push(current)
-      current = ''
-    } else current += `${line}\n`
-  }
-  if (current !== '') blocks.push(current)
-  return blocks
+  const blocks = useRef(newGrowingBlocks())
+  const { finished, open } = blocks.current.take(text)
+  return html`<${BlockListView} finished=${finished} open=${open} />`
 }

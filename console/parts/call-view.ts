@@ -1,5 +1,6 @@
 import { html } from '../html.ts'
-import { PlainText, visible } from './markdown.ts'
+import { PlainText } from './markdown.ts'
+import { visible } from './markup.ts'
 
 type Arguments = Record<string, unknown>
 

@@ -1,20 +1,20 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { type Failure, request } from '../api.ts'
 import { Composer } from '../chat/composer.ts'
 import { ConversationList } from '../chat/conversation-list.ts'
-import { useLiveRun } from '../chat/follow-run.ts'
-import { itemsOf, type WireMessage } from '../chat/items.ts'
+import { useFollowEnd } from '../chat/follow-end.ts'
+import { useHistory } from '../chat/history.ts'
+import { itemsOf } from '../chat/items.ts'
+import { LiveTurnView } from '../chat/live-turn.ts'
 import { Transcript } from '../chat/transcript.ts'
-import { onChanges } from '../feed.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
-import { visible } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
 import { goTo, hrefOf } from '../route.ts'
 import { may } from '../session.ts'
-import { duration, now } from '../times.ts'
 import { type Approval, Request } from './inbox.ts'
 
 /** `id` is a conversation. */
@@ -38,8 +38,6 @@ type Overview = {
 
 type ListedRun = { id: string; state: string; first_words: string; error: string | null; stop_reason: string | null }
 
-const PAGE = 100
-
 function ConversationView({ id }: { id: string }) {
   const isMine = ({ conversation_id: conversation }: { conversation_id?: string }) => conversation === id
   const overview = useResource<Overview>(`/v1/holdfast/conversations/${id}`, isMine).value
@@ -51,22 +49,16 @@ function ConversationView({ id }: { id: string }) {
   const running = runs.value?.find(({ state }) => state === 'running')
   const queued = (runs.value ?? []).filter(({ state }) => state === 'created').toReversed()
   const last = runs.value?.[0]
-  const live = useLiveRun(running?.id, () => {
-    history.reload()
-    runs.reload()
-  })
   const waiting = approvals.value?.filter(isMine) ?? []
   // What the live view shows is left out of the committed messages until the run is over.
-  const committed = itemsOf(history.messages.filter(({ run_id: run }) => run !== running?.id || !running))
+  const committed = useMemo(
+    () => itemsOf(history.messages.filter(({ run_id: run }) => run !== running?.id || !running)),
+    [history.messages, running?.id],
+  )
   const asked = history.messages.filter(
     ({ run_id: run, message_type: type }) => running && run === running.id && type === 'user_message',
   )
-
-  const end = useRef<HTMLDivElement>(null)
-  const isAtEnd = useRef(true)
-  useLayoutEffect(() => {
-    if (isAtEnd.current) end.current?.scrollIntoView({ block: 'end' })
-  })
+  const log = useFollowEnd()
 
   async function stop(): Promise<void> {
     const answer = await request('POST', `/v1/conversations/${id}/cancel`, {})
@@ -95,16 +87,19 @@ function ConversationView({ id }: { id: string }) {
         ${overview.value?.cost_usd !== undefined && html`<span class="age">${costText(overview.value.cost_usd)}</span>`}
         ${running && html`<a href=${hrefOf('runs', running.id)}>This run</a>`}
       </div>
-      <div class="log" role="log" aria-live="polite" tabindex="0" onScroll=${(event: Event) => {
-        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget as HTMLElement
-        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 80
-      }}>
+      <div class="log" role="log" aria-live="polite" tabindex="0" ref=${log}>
+        <div class="log-content">
         ${history.hasMore && html`<button class="quiet" onClick=${history.loadEarlier}>Show earlier messages</button>`}
         <${Fault} failure=${history.failure} />
         ${history.isLoaded && committed.length === 0 && !running && html`<p class="empty">No messages yet.</p>`}
         <${Transcript} items=${committed} onFork=${may('agent') ? fork : undefined} />
-        ${running && html`<${Transcript} items=${asked.length > 0 ? itemsOf(asked) : promptOf(running)} /><${Transcript} items=${live.items} isLive=${true} />`}
-        ${running && html`<${TurnState} waiting=${live.waiting} isEmpty=${live.items.length === 0} usage=${live.usage} />`}
+        ${
+          running &&
+          html`<${Transcript} items=${asked.length > 0 ? itemsOf(asked) : promptOf(running)} /><${LiveTurnView} key=${running.id} runId=${running.id} onDone=${() => {
+            history.reload()
+            runs.reload()
+          }} />`
+        }
         ${waiting.map(
           (approval) =>
             html`<ul class="cards"><${Request} key=${approval.run_id} approval=${approval} agentName=${overview.value?.agent_name ?? 'The agent'} isChosen=${false} onGone=${() => {
@@ -114,7 +109,7 @@ function ConversationView({ id }: { id: string }) {
         )}
         ${!running && last && (last.state === 'failed' || last.state === 'cancelled') && html`<${LastEnd} run=${last} />`}
         ${queued.map((run) => html`<p class="queued" key=${run.id}>Queued: ${visible(run.first_words)}</p>`)}
-        <div ref=${end}></div>
+        </div>
       </div>
       <${Fault} failure=${failure.value} />
       <${Composer} conversation=${id} isBusy=${running !== undefined} blocked=${blocked} onSent=${runs.reload} onStop=${stop} />
@@ -131,71 +126,4 @@ function LastEnd({ run }: { run: ListedRun }) {
       ? 'The last turn was stopped.'
       : `The last turn failed: ${run.error ?? run.stop_reason ?? ''}`
   return html`<p class=${run.state === 'failed' ? 'fault' : 'note'}>${visible(text)} <a href=${hrefOf('runs', run.id)}>See why</a></p>`
-}
-
-type TurnStateProps = {
-  waiting?: { text: string; until?: number }
-  isEmpty: boolean
-  usage?: { prompt_tokens: number; completion_tokens: number }
-}
-
-function TurnState({ waiting, isEmpty, usage }: TurnStateProps) {
-  const since = useRef(Date.now())
-  if (waiting) {
-    const left = waiting.until === undefined ? undefined : Math.max(0, waiting.until - now.value)
-    return html`<p class="turn-state" role="status">${visible(waiting.text)}${left === undefined ? '' : ` in ${duration(left)}`}</p>`
-  }
-  const seconds = Math.floor((now.value - since.current) / 1_000)
-  return html`<p class="turn-state" role="status"><span class="spinner" aria-hidden="true"></span>
-    ${isEmpty ? 'Waiting for the model' : 'Working'}${seconds > 2 ? ` · ${seconds} s` : ''}${usage ? ` · ${usage.prompt_tokens} + ${usage.completion_tokens} tokens` : ''}</p>`
-}
-
-/** The committed messages, the newest page first; earlier ones on request. */
-function useHistory(id: string) {
-  const messages = useSignal<WireMessage[]>([])
-  const failure = useSignal<Failure | undefined>(undefined)
-  const hasMore = useSignal(false)
-  const isLoaded = useSignal(false)
-  const path = `/v1/conversations/${id}/messages?order=desc&limit=${PAGE}`
-
-  async function loadNewest(): Promise<void> {
-    const answer = await request<WireMessage[]>('GET', path)
-    failure.value = answer.ok ? undefined : answer.failure
-    if (!answer.ok) return
-    const page = answer.value.toReversed()
-    const known = messages.value
-    const first = page[0]?.id
-    // Earlier pages that were read stay.
-    const overlap = known.findIndex((message) => message.id === first)
-    messages.value = overlap > 0 ? [...known.slice(0, overlap), ...page] : page
-    if (overlap <= 0) hasMore.value = answer.value.length === PAGE
-    isLoaded.value = true
-  }
-
-  async function loadEarlier(): Promise<void> {
-    const first = messages.value[0]
-    if (!first) return
-    const answer = await request<WireMessage[]>('GET', `${path}&after=${first.id}`)
-    failure.value = answer.ok ? undefined : answer.failure
-    if (!answer.ok) return
-    messages.value = [...answer.value.toReversed(), ...messages.value]
-    hasMore.value = answer.value.length === PAGE
-  }
-
-  useEffect(() => {
-    void loadNewest()
-    return onChanges((changes) => {
-      if (changes === 'reload' || changes.some((change) => change.conversation_id === id || change.id === id))
-        void loadNewest()
-    })
-  }, [id])
-
-  return {
-    messages: messages.value,
-    failure: failure.value,
-    hasMore: hasMore.value,
-    isLoaded: isLoaded.value,
-    loadEarlier,
-    reload: () => void loadNewest(),
-  }
 }

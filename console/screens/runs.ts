@@ -1,6 +1,6 @@
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
-import { visible } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'

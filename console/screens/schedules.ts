@@ -1,5 +1,5 @@
 import { html } from '../html.ts'
-import { visible } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'

@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import { missingProgram } from '../harness/programs.ts'
 import { KEY } from '../http/fixture-server-process.ts'
 import { openChat, openConsole, say } from './fixture-console.ts'
+import { mainThreadText, traceMainThread } from './main-thread.ts'
 
 /** Figures for docs/performance.md. Nothing is asserted about them. */
 const skip = missingProgram('chromium')
@@ -64,11 +65,15 @@ test('frames while 5,000 pieces arrive at 100 a second are measured', { skip, ti
   await page.waitForTimeout(10_000)
   const atRest = await framesOf(page)
   const from = performance.now()
-  await say(page, 'tell me everything')
-  await page.locator('.said.assistant').waitFor()
-  await page.locator('.turn-state').waitFor({ state: 'detached', timeout: 200_000 })
+  const thread = await traceMainThread(page, async () => {
+    await say(page, 'tell me everything')
+    await page.locator('.said.assistant').first().waitFor()
+    await page.locator('.turn-state').waitFor({ state: 'detached', timeout: 200_000 })
+    await page.waitForTimeout(2_000)
+  })
   const frames = await framesOf(page)
   context.diagnostic(`${PIECES} pieces in ${Math.round((performance.now() - from) / 1_000)} s: ${textOf(frames)}`)
+  context.diagnostic(mainThreadText(thread))
   context.diagnostic(`at rest: ${textOf(atRest)}`)
 })
 
