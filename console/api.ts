@@ -24,10 +24,10 @@ export async function request<T>(
     if (response.status === 401 && path !== '/v1/session') onSignedOut()
     if (!response.ok) return { ok: false, failure: { status: response.status, detail: await detailOf(response) } }
     return { ok: true, value: (response.status === 204 ? undefined : await response.json()) as T }
-  } catch (fault) {
+  } catch {
     // The connection may also be lost while the body arrives.
     if (signal?.aborted) return { ok: false, failure: { status: 0, detail: 'The request was stopped.' } }
-    return { ok: false, failure: { status: 0, detail: `The server cannot be reached (${(fault as Error).message}).` } }
+    return { ok: false, failure: { status: 0, detail: 'The server cannot be reached.' } }
   }
 }
 

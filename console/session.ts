@@ -21,6 +21,11 @@ whenSignedOut(() => {
 
 const LINK = /^#sign-in=([\w-]+)$/
 
+// A link that is pasted into an open page changes the hash alone.
+addEventListener('hashchange', () => {
+  if (LINK.test(location.hash)) void restoreSession()
+})
+
 export async function restoreSession(): Promise<void> {
   const link = LINK.exec(location.hash)?.[1]
   if (link) {

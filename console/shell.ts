@@ -91,6 +91,6 @@ function skipToContent(event: Event): void {
 function ConnectionNote() {
   const { value } = connection
   if (value.state !== 'lost') return html`<span class="connection" role="status"></span>`
-  const since = duration(Math.max(0, now.value - value.since))
+  const since = duration(Math.max(1_000, now.value - value.since))
   return html`<span class="connection lost" role="status">No connection for ${since}. Trying again; what you see is from before.</span>`
 }

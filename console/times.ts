@@ -25,8 +25,7 @@ const UNITS: [string, number][] = [
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
   const [unit, size] = UNITS.find(([, one]) => ms >= one)!
-  const count = ms / size
-  return `${count < 10 && unit === 's' ? count.toFixed(1) : Math.floor(count)} ${unit}`
+  return `${Math.floor(ms / size)} ${unit}`
 }
 
 export const ageOf = (date: string): string => {

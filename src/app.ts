@@ -7,7 +7,7 @@ import { realClock } from './config/real-clock.ts'
 import { realRandomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
 import { hmacSha256, sha256 } from './config/sha256.ts'
-import { shownSettings } from './config/shown-settings.ts'
+import { configurationCheck, shownSettings } from './config/shown-settings.ts'
 import { closeInOrder } from './core/close-in-order.ts'
 import { defined } from './core/defined.ts'
 import { errorText } from './core/error-text.ts'
@@ -229,6 +229,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     snapshot,
     commits,
     shownSettings: shownSettings(configuration),
+    checkConfiguration: configurationCheck(environment, configuration),
     changeFeed: newChangeFeed({ changes: store.changes, clock, report }),
     credentialAdmin: pool,
     directory,

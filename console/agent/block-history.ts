@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
+import { actorText } from '../parts/actor.ts'
 import { LineDiff } from '../parts/line-diff-view.ts'
 import { visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
@@ -63,16 +64,10 @@ function Versions({ block, reload }: { block: Block; reload(): void }) {
   `
 }
 
-const BUILT_IN: Record<string, string> = {
-  home: 'the key of the home',
-  'command-line': 'the command line',
-  gateway: 'a chat',
-}
-
 function By({ author }: { author: Author | null }) {
   if (!author) return html`<span class="age">author not recorded</span>`
   if (author.type === 'agent') return html`<a href=${hrefOf('runs', author.run_id)}>the agent, in a run</a>`
-  return visible(BUILT_IN[author.actor] ?? `key ${author.key_name ?? author.actor}`)
+  return visible(actorText(author.actor, author.key_name))
 }
 
 type ShownProps = { block: Block; version: Version; before: number | undefined; onRestored(): void }

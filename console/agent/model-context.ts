@@ -1,5 +1,6 @@
 import { html } from '../html.ts'
 import { PlainText } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
 import type { TabProps } from '../screens/agent.ts'
@@ -42,7 +43,7 @@ export function ContextTab({ agent }: TabProps) {
   const most = value.context_window_size_max
   const share = (tokens: number) => (100 * tokens) / most
   return html`
-    <p>About ${value.context_window_size_current.toLocaleString()} of ${most.toLocaleString()} tokens are in use in the default conversation (${share(value.context_window_size_current).toFixed(1)} %), by ${value.num_messages} messages.</p>
+    <p>About ${value.context_window_size_current.toLocaleString()} of ${most.toLocaleString()} tokens are in use in the default conversation (${share(value.context_window_size_current).toFixed(1)} %), by ${value.num_messages} ${value.num_messages === 1 ? 'message' : 'messages'}.</p>
     <table>
       <thead><tr><th>Part</th><th class="number">Tokens</th><th>Of the window</th></tr></thead>
       <tbody>${PARTS.map(
@@ -56,6 +57,6 @@ export function ContextTab({ agent }: TabProps) {
     <${PlainText} text=${value.system_prompt} />
     ${value.summary_memory && html`<h2>Summary</h2><${PlainText} text=${value.summary_memory} />`}
     <h2>Tools the model is told of</h2>
-    <ul>${value.functions_definitions.map(({ function: { name, description } }) => html`<li key=${name}><code>${name}</code> ${description}</li>`)}</ul>
+    <ul>${value.functions_definitions.map(({ function: { name, description } }) => html`<li key=${name}><code>${visible(name)}</code> ${visible(description ?? '')}</li>`)}</ul>
   `
 }

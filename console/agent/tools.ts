@@ -18,6 +18,7 @@ export function ToolsTab({ agent, reload }: TabProps) {
     reload()
   }
   return html`
+    <h2 class="visually-hidden">Tools of this agent</h2>
     <${Fault} failure=${failure.value} />
     ${
       may('agent') &&
@@ -42,6 +43,9 @@ type ToolCardProps = { agentId: string; tool: AgentTool; reload(): void; onDetac
 
 /** `status` and `tool_return` of a run by hand. */
 type Outcome = { status: string; func_return?: unknown; tool_return?: unknown; stderr?: string[] | null }
+
+/** Of a long description the line of the tool shows the beginning. */
+const SHOWN_DESCRIPTION = 120
 
 function ToolCard({ agentId, tool, reload, onDetach }: ToolCardProps) {
   const args = useSignal('{}')
@@ -79,8 +83,8 @@ function ToolCard({ agentId, tool, reload, onDetach }: ToolCardProps) {
   return html`
     <li class="card">
       <details>
-        <summary><code>${visible(tool.name)}</code> <span class="hint">${visible((tool.description ?? '').slice(0, 120))}</span></summary>
-        <p>${visible(tool.description ?? 'No description.')}</p>
+        <summary><code>${visible(tool.name)}</code> <span class="hint">${visible((tool.description ?? '').slice(0, SHOWN_DESCRIPTION))}</span></summary>
+        ${(tool.description ?? '').length > SHOWN_DESCRIPTION && html`<p>${visible(tool.description!)}</p>`}
         ${tool.source_code && html`<h3>Source</h3><${PlainText} text=${tool.source_code} />`}
         <h3>Parameters</h3>
         <pre class="plain" tabindex="0">${visible(JSON.stringify(tool.json_schema?.parameters?.properties ?? {}, undefined, 2))}</pre>
@@ -89,7 +93,7 @@ function ToolCard({ agentId, tool, reload, onDetach }: ToolCardProps) {
           html`
           <h3>Run it alone</h3>
           <p class="hint">Without a model. What it does is real, and is in the audit log.</p>
-          <label class="visually-hidden" for=${`args-${tool.id}`}>Arguments as JSON</label>
+          <label for=${`args-${tool.id}`}>Arguments as JSON</label>
           <textarea id=${`args-${tool.id}`} rows="3" value=${args.value} onInput=${(event: InputEvent) => {
             args.value = (event.target as HTMLTextAreaElement).value
           }}></textarea>

@@ -46,7 +46,7 @@ function WorkspaceView({ workspace, reload }: { workspace: WireWorkspace; reload
       <div class="card-head">
         <h2><a href=${hrefOf('chat', id)}>${workspace.is_default ? 'Default conversation' : 'Conversation'}</a></h2>
         <span class="age">${status}, ${containment === 'local' ? 'no sandbox' : containment}</span>
-        ${usage && html`<span class="age">${megabytes(usage.disk_bytes)} of ${megabytes(quota.disk_bytes)} on disk, ${megabytes(usage.memory_bytes)} of memory, ${usage.processes} processes</span>`}
+        ${usage && html`<span class="age">${megabytes(usage.disk_bytes)} of ${megabytes(quota.disk_bytes)} on disk, ${megabytes(usage.memory_bytes)} of memory, ${usage.processes} ${usage.processes === 1 ? 'process' : 'processes'}</span>`}
       </div>
       ${workspace.folder && html`<p class="hint">Files: <code>${visible(workspace.folder)}</code></p>`}
       <${Fault} failure=${failure.value} />

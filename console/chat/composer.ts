@@ -68,7 +68,7 @@ export function Composer({ conversation, isBusy, blocked, onSent, onStop }: Comp
       when_busy: isBusy ? way.value : 'queue',
     })
     isSending.value = false
-    failure.value = answer.ok ? undefined : answer.failure
+    failure.value = answer.ok ? undefined : unsent(answer.failure)
     if (!answer.ok) return
     otid.current = crypto.randomUUID()
     setText('')
@@ -136,6 +136,12 @@ export function Composer({ conversation, isBusy, blocked, onSent, onStop }: Comp
     </form>
   `
 }
+
+/** The same message, sent again, is recognized by the server. */
+const unsent = ({ status, detail }: Failure): Failure => ({
+  status,
+  detail: status === 0 ? `${detail} Your message is kept here: send it again when the server is back.` : detail,
+})
 
 function WayChoice({ value, onChange }: { value: WhenBusy; onChange(next: WhenBusy): void }) {
   return html`

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName, visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
@@ -21,7 +22,7 @@ type Listed = {
   active_at: string
 }
 
-/** The agents, and the conversations of one of them. */
+/** The agents, and the conversations of one of them. Without a chosen one, the newest is opened. */
 export function ConversationList({ chosen }: { chosen?: string }) {
   const agents = useResource<Agent[]>('/v1/agents?limit=200', ({ kind }) => kind === 'agent').value
   const shown = useResource<{ agent_id: string; agent_name: string }>(
@@ -29,23 +30,31 @@ export function ConversationList({ chosen }: { chosen?: string }) {
     () => false,
   ).value.value
   const opened = useSignal<string | undefined>(undefined)
+  /** On a phone, the list hides behind a conversation. */
+  const isOpen = useSignal(false)
   const agentId = opened.value ?? route.value.query.get('agent') ?? shown?.agent_id ?? agents.value?.[0]?.id
   // Of very many agents, the list has the newest ones.
   const other = agentId && agents.value && !agents.value.some(({ id }) => id === agentId) ? agentId : undefined
   return html`
-    <nav class=${`pane list ${chosen ? 'behind' : ''}`} aria-label="Conversations">
-      <div class="pane-head">
+    ${
+      chosen &&
+      html`<button class="only-phone" aria-expanded=${isOpen.value} onClick=${() => {
+        isOpen.value = !isOpen.value
+      }}>${isOpen.value ? 'Hide the conversations' : 'All conversations'}</button>`
+    }
+    <nav class=${`pane list ${chosen && !isOpen.value ? 'behind' : ''}`} aria-label="Conversations">
+      <div class="pane-head" hidden=${agents.value?.length === 0}>
         <label>Agent
           <select value=${agentId} onChange=${(event: Event) => {
             opened.value = (event.target as HTMLSelectElement).value
           }}>
-            ${(agents.value ?? []).map(({ id, name }) => html`<option value=${id} key=${id}>${visible(name)}</option>`)}
-            ${other && html`<option value=${other}>${visible(shown?.agent_id === other ? shown.agent_name : other)}</option>`}
+            ${(agents.value ?? []).map(({ id, name }) => html`<option value=${id} key=${id}>${shortName(name)}</option>`)}
+            ${other && html`<option value=${other}>${shortName(shown?.agent_id === other ? shown.agent_name : other)}</option>`}
           </select>
         </label>
       </div>
       <${ListState} resource=${agents} empty="No agents yet." />
-      ${agents.value?.length === 0 && html`<p class="hint">Create one under <a href=${hrefOf('agents')}>Agents</a>, then talk to it here.</p>`}
+      ${agents.value?.length === 0 && html`<p><a href=${hrefOf('agents')}>Create the first one</a>, then talk to it here.</p>`}
       ${agentId && html`<${Conversations} key=${agentId} agentId=${agentId} chosen=${chosen} />`}
     </nav>
   `
@@ -60,6 +69,11 @@ function Conversations({ agentId, chosen }: { agentId: string; chosen?: string }
   ).value
 
   const shown = older.after(list.value ?? [])
+  const newest = list.value?.find(({ archived }) => !archived)?.id
+  useEffect(() => {
+    // Replaced, so that the way back does not lead here again.
+    if (!chosen && newest) location.replace(hrefOf('chat', newest))
+  }, [chosen, newest])
 
   async function begin(): Promise<void> {
     const answer = await request<{ id: string }>('POST', `/v1/conversations?agent_id=${agentId}`, {})

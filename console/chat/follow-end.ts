@@ -11,8 +11,13 @@ export function useFollowEnd(): RefObject<HTMLDivElement | null> {
     const element = scroller.current
     if (!element) return
     let isAtEnd = true
+    let last = 0
+    // Content may grow between the scroll and this event, so only a way up leaves the end.
     const onScroll = () => {
-      isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
+      const { scrollTop, scrollHeight, clientHeight } = element
+      if (scrollHeight - scrollTop - clientHeight < NEAR) isAtEnd = true
+      else if (scrollTop < last) isAtEnd = false
+      last = scrollTop
     }
     // The observer is called between layout and paint: reading sizes here costs no layout.
     const observer = new ResizeObserver(() => {

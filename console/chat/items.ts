@@ -8,7 +8,7 @@ export type CallItem = {
   name: string
   args: string
   /** Absent while it runs or waits. */
-  result?: { status: 'success' | 'error'; text: string }
+  result?: { status: 'success' | 'error'; text: string; images?: string[] }
   progress?: string
   needsApproval?: boolean
 }
@@ -73,7 +73,7 @@ function addMessage(message: WireMessage, items: Item[], calls: Map<string, Call
       return
     case 'tool_return_message': {
       const returns = message.tool_returns ?? []
-      for (const one of returns) settle(calls, one.tool_call_id, { status: one.status, text: textOf(one.tool_return) })
+      for (const one of returns) settle(calls, one.tool_call_id, { status: one.status, ...contentOf(one.tool_return) })
       return
     }
     case 'approval_response_message':
@@ -101,8 +101,6 @@ function settle(calls: Map<string, CallItem>, id: string, result: NonNullable<Ca
 const callsOf = ({ tool_call, tool_calls }: WireMessage): WireCall[] =>
   Array.isArray(tool_calls) ? tool_calls : tool_call ? [tool_call] : []
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-
 function contentOf(content: unknown): { text: string; images: string[] } {
   if (typeof content === 'string') return { text: content, images: [] }
   const parts = Array.isArray(content) ? (content as Record<string, unknown>[]) : []
@@ -118,25 +116,27 @@ export type LiveTurn = {
   items: Item[]
   /** What it waits for now: `openai/gpt is not answering: next attempt in 12 s`. */
   waiting?: { text: string; until?: number }
+  /** Failed attempts since the last piece of an answer. */
+  failures: number
   usage?: { prompt_tokens: number; completion_tokens: number }
   isDone: boolean
 }
 
-export const newLiveTurn = (): LiveTurn => ({ items: [], isDone: false })
+export const newLiveTurn = (): LiveTurn => ({ items: [], failures: 0, isDone: false })
 
 /** Adds a chunk. The turn is changed in place, because the page draws once a frame; an item that changes is another object. */
 export function addChunk(turn: LiveTurn, chunk: Chunk, at: number): void {
   switch (chunk.message_type) {
     case 'assistant_message':
-      delete turn.waiting
+      answerCame(turn)
       append(turn, 'assistant', chunk.id, chunk.content)
       return
     case 'reasoning_message':
-      delete turn.waiting
+      answerCame(turn)
       append(turn, 'reasoning', chunk.id, chunk.reasoning)
       return
     case 'tool_call_delta':
-      delete turn.waiting
+      answerCame(turn)
       changeCall(turn, chunk.tool_call_id, (call) => ({
         ...call,
         name: call.name || (chunk.name ?? ''),
@@ -169,10 +169,11 @@ export function addChunk(turn: LiveTurn, chunk: Chunk, at: number): void {
       return
     case 'attempt_failed': {
       const { target, next_target: next, wait_ms: wait, detail } = chunk
+      turn.failures++
       turn.waiting = next
-        ? { text: `${target} failed (${detail}). Asking ${next} instead.` }
+        ? { text: `${target} failed: ${detail}. Asking ${next} instead.` }
         : {
-            text: `${target} failed (${detail}). Next attempt`,
+            text: `${target} failed: ${detail}. Attempt ${turn.failures + 1}`,
             ...defined({ until: wait === undefined ? undefined : at + wait }),
           }
       return
@@ -195,6 +196,11 @@ export function addChunk(turn: LiveTurn, chunk: Chunk, at: number): void {
     case 'done':
       turn.isDone = true
   }
+}
+
+function answerCame(turn: LiveTurn): void {
+  delete turn.waiting
+  turn.failures = 0
 }
 
 function append(turn: LiveTurn, type: 'assistant' | 'reasoning', id: string, text: string): void {

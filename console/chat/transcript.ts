@@ -12,8 +12,11 @@ import type { CallItem, Item } from './items.ts'
 type Actions = { onFork?: (messageId: string) => void }
 
 export function Transcript({ items, isLive, onFork }: { items: readonly Item[]; isLive?: boolean } & Actions) {
-  return html`${items.map((item) => html`<${MemoItem} key=${item.key} item=${item} isLive=${isLive} onFork=${onFork} />`)}`
+  return html`${items.map((item, index) => html`<${MemoItem} key=${item.key} item=${item} isLive=${isLive} onFork=${endsTurn(items, index) ? onFork : undefined} />`)}`
 }
+
+const endsTurn = (items: readonly Item[], index: number): boolean =>
+  items[index + 1] === undefined || items[index + 1]!.type === 'user'
 
 /** An item that changes is another object. */
 const MemoItem = memo(ItemView)
@@ -49,7 +52,11 @@ function CallCard({ item }: { item: CallItem }) {
       <summary><code>${visible(name || '…')}</code> <span class="state">${STATES[state]}</span> ${!result && progress && html`<span class="age">${lastLine(progress)}</span>`}</summary>
       <${CallView} name=${name} args=${args} />
       ${progress && !result && html`<${PlainText} text=${progress} />`}
-      ${result && html`<div class="result"><${PlainText} text=${result.text} /></div>`}
+      ${
+        result &&
+        html`<div class="result">${result.text !== '' && html`<${PlainText} text=${result.text} />`}
+        ${(result.images ?? []).map((source) => html`<img src=${source} alt="An image that the tool returned" loading="lazy" />`)}</div>`
+      }
     </details>`
 }
 

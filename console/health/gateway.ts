@@ -95,7 +95,7 @@ function Pairings() {
       <input id="pairing-code" name="code" required autocomplete="off" class="short" />
       <button class="primary">Let them talk</button>
     </form>
-    <p role="status">${note.value}</p>
+    <p role="status">${visible(note.value)}</p>
     <${Fault} failure=${failure.value} />
     <ul>${(pairings.value ?? []).map(
       (

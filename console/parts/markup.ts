@@ -101,6 +101,14 @@ function sanitized(block: string): string | undefined {
 /** Control and format characters: bidirectional marks, zero-width spaces, tags. */
 const INVISIBLE = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
+const MAX_NAME = 60
+
+/** A name as a line of a list: long ones are cut, because they would squeeze everything beside them. */
+export function shortName(name: string): string {
+  const characters = Array.from(name)
+  return visible(characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME).join('')}…` : name)
+}
+
 /** A person who decides must see what a model wrote, reversed and invisible characters included. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `⟨U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}⟩`)

@@ -61,7 +61,11 @@ export function timelineOf(events: readonly WireEvent[], isOver: boolean): Timel
       }
       case 'answer-received':
         for (const call of event.calls) names.set(call.callId, call.tool)
-        model(targetName(event.target), 'good', `${event.usage.promptTokens} + ${event.usage.completionTokens} tokens`)
+        model(
+          targetName(event.target),
+          'good',
+          `${event.usage.promptTokens} tokens in, ${event.usage.completionTokens} out`,
+        )
         break
       case 'answer-cut':
         model(targetName(event.target), 'warn', 'cut off by a cancel')
@@ -102,7 +106,8 @@ export function timelineOf(events: readonly WireEvent[], isOver: boolean): Timel
       case 'worker-lost':
         mark(`the process died here; another went on ${spanText(at - last)} later`, 'bad')
         for (const row of tools.values())
-          if (row.to === undefined) row.detail = 'interrupted by the death of the process'
+          if (row.to === undefined)
+            Object.assign(row, { to: at, tone: 'bad', detail: 'interrupted by the death of the process' })
         free = at
         break
       case 'fault-met':
@@ -121,10 +126,12 @@ export function timelineOf(events: readonly WireEvent[], isOver: boolean): Timel
 function remedyText({ remedy, nextTarget, waitMs }: Extract<TurnEvent, { type: 'attempt-failed' }>): string {
   if (remedy === 'give-up') return 'No remedy was left.'
   if (nextTarget !== undefined) return 'The next model of the chain was asked.'
-  return waitMs === undefined ? `Remedy: ${remedy}.` : `Remedy: ${remedy}, after ${spanText(waitMs)}.`
+  if (waitMs === undefined) return `Remedy: ${remedy}.`
+  if (remedy === 'rebuild-transport') return `Asked again over a new connection, after ${spanText(waitMs)}.`
+  return remedy === 'wait' ? `Asked again after ${spanText(waitMs)}.` : `Remedy: ${remedy}, after ${spanText(waitMs)}.`
 }
 
-function approvalText({ decisions }: Extract<TurnEvent, { type: 'approval-answered' }>): string {
+export function approvalText({ decisions }: Extract<TurnEvent, { type: 'approval-answered' }>): string {
   const approved = decisions.filter(({ verdict }) => verdict === 'approve').length
   return approved === decisions.length
     ? 'approved'

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { defined } from '../../src/core/defined.ts'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
 import { goTo } from '../route.ts'
@@ -46,7 +46,7 @@ export function CreateSchedule() {
     <details class="card"><summary>Create a schedule</summary>
       <form class="form" onSubmit=${create}>
         <label for="agent">Agent</label>
-        <select id="agent" name="agent" required>${agents.map(({ id, name }) => html`<option value=${id} key=${id}>${visible(name)}</option>`)}</select>
+        <select id="agent" name="agent" required>${agents.map(({ id, name }) => html`<option value=${id} key=${id}>${shortName(name)}</option>`)}</select>
         <label for="schedule-name">Name</label><input id="schedule-name" name="schedule-name" maxlength="200" placeholder="For people; may be empty" />
         <label for="words">Message to the agent</label><textarea id="words" name="words" rows="3" required></textarea>
         <label for="timing">When</label>

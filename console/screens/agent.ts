@@ -5,7 +5,7 @@ import { SettingsTab } from '../agent/settings.ts'
 import { ToolsTab } from '../agent/tools.ts'
 import { WorkspaceTab } from '../agent/workspace.ts'
 import { html } from '../html.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName, visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { type Resource, useResource } from '../resource.ts'
 import { hrefOf, route } from '../route.ts'
@@ -67,11 +67,11 @@ export function AgentScreen({ id }: { id: string }) {
   if (!agent)
     return html`<h1>Agent</h1>${resource.failure ? html`<${Fault} failure=${resource.failure} />` : html`<p class="empty" role="status">Loading …</p>`}`
   return html`
-    <h1>${visible(agent.name)}</h1>
+    <h1 title=${visible(agent.name)}>${shortName(agent.name)}</h1>
     <div class="facts">
       <span>${visible(agent.model ?? 'the default model')}</span>
       ${agent.fallback.length > 0 && html`<span>then ${visible(agent.fallback.join(', '))}</span>`}
-      <a href=${hrefOf('chat', undefined, { agent: id })}>Talk to it</a>
+      <a class="button primary" href=${hrefOf('chat', undefined, { agent: id })}>Talk to it</a>
       <a href=${hrefOf('runs', undefined, { agent: id })}>Its runs</a>
     </div>
     <nav class="tabs" aria-label="Parts of the agent">

@@ -10,10 +10,11 @@ import { LiveTurnView } from '../chat/live-turn.ts'
 import { Transcript } from '../chat/transcript.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName, visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
 import { goTo, hrefOf } from '../route.ts'
+import { RunAgain } from '../run/run-again.ts'
 import { may } from '../session.ts'
 import { type Approval, Request } from './inbox.ts'
 
@@ -22,7 +23,7 @@ export function ChatScreen({ id }: { id?: string }) {
   return html`
     <div class="split">
       <${ConversationList} chosen=${id} />
-      ${id ? html`<${ConversationView} key=${id} id=${id} />` : html`<p class="empty pane">Choose a conversation, or begin one.</p>`}
+      ${id ? html`<${ConversationView} key=${id} id=${id} />` : html`<section class="pane"><h1>Chat</h1><p class="hint">Conversations with your agents, from every place where they are talked to.</p></section>`}
     </div>
   `
 }
@@ -36,7 +37,15 @@ type Overview = {
   cost_usd: number | null
 }
 
-type ListedRun = { id: string; state: string; first_words: string; error: string | null; stop_reason: string | null }
+type ListedRun = {
+  id: string
+  conversation_id: string
+  state: string
+  first_words: string
+  error: string | null
+  stop_reason: string | null
+  retry_at: string | null
+}
 
 function ConversationView({ id }: { id: string }) {
   const isMine = ({ conversation_id: conversation }: { conversation_id?: string }) => conversation === id
@@ -59,6 +68,8 @@ function ConversationView({ id }: { id: string }) {
     ({ run_id: run, message_type: type }) => running && run === running.id && type === 'user_message',
   )
   const log = useFollowEnd()
+  // A turn that failed before its first answer has committed no message: its words are shown from the run.
+  const hasFailed = !running && history.isLoaded && (last?.state === 'failed' || last?.state === 'cancelled')
 
   async function stop(): Promise<void> {
     const answer = await request('POST', `/v1/conversations/${id}/cancel`, {})
@@ -72,7 +83,7 @@ function ConversationView({ id }: { id: string }) {
   }
 
   if (overview.failure?.status === 404)
-    return html`<p class="empty pane">This conversation does not exist any more.</p>`
+    return html`<section class="pane"><h1>Chat</h1><p class="empty">This conversation does not exist any more.</p></section>`
   const blocked = !may('agent')
     ? 'Your key may read only.'
     : waiting.length > 0
@@ -82,8 +93,8 @@ function ConversationView({ id }: { id: string }) {
   return html`
     <section class="pane chat" aria-label="Conversation">
       <div class="pane-head">
-        <h1>${visible(overview.value?.title ?? overview.value?.agent_name ?? 'Conversation')}</h1>
-        ${overview.value && html`<a href=${hrefOf('agents', overview.value.agent_id)}>${visible(overview.value.agent_name)}</a>`}
+        <h1>${shortName(overview.value?.title || overview.value?.first_words || running?.first_words || 'New conversation')}</h1>
+        ${overview.value && html`<span>with <a href=${hrefOf('agents', overview.value.agent_id)}>${shortName(overview.value.agent_name)}</a></span>`}
         ${overview.value?.cost_usd !== undefined && html`<span class="age">${costText(overview.value.cost_usd)}</span>`}
         ${running && html`<a href=${hrefOf('runs', running.id)}>This run</a>`}
       </div>
@@ -95,7 +106,7 @@ function ConversationView({ id }: { id: string }) {
         <${Transcript} items=${committed} onFork=${may('agent') ? fork : undefined} />
         ${
           running &&
-          html`<${Transcript} items=${asked.length > 0 ? itemsOf(asked) : promptOf(running)} /><${LiveTurnView} key=${running.id} runId=${running.id} onDone=${() => {
+          html`<${Transcript} items=${asked.length > 0 ? itemsOf(asked) : promptOf(running)} /><${LiveTurnView} key=${running.id} runId=${running.id} retryAt=${running.retry_at} onDone=${() => {
             history.reload()
             runs.reload()
           }} />`
@@ -107,7 +118,8 @@ function ConversationView({ id }: { id: string }) {
               runs.reload()
             }} /></ul>`,
         )}
-        ${!running && last && (last.state === 'failed' || last.state === 'cancelled') && html`<${LastEnd} run=${last} />`}
+        ${hasFailed && !history.messages.some(({ run_id: run }) => run === last.id) && html`<${Transcript} items=${promptOf(last)} />`}
+        ${hasFailed && html`<${LastEnd} run=${last} onSent=${runs.reload} />`}
         ${queued.map((run) => html`<p class="queued" key=${run.id}>Queued: ${visible(run.first_words)}</p>`)}
         </div>
       </div>
@@ -120,10 +132,11 @@ function ConversationView({ id }: { id: string }) {
 const promptOf = (run: ListedRun) =>
   run.first_words === '' ? [] : [{ type: 'user' as const, key: `${run.id}/words`, text: run.first_words, images: [] }]
 
-function LastEnd({ run }: { run: ListedRun }) {
+function LastEnd({ run, onSent }: { run: ListedRun; onSent(): void }) {
   const text =
     run.state === 'cancelled'
       ? 'The last turn was stopped.'
       : `The last turn failed: ${run.error ?? run.stop_reason ?? ''}`
-  return html`<p class=${run.state === 'failed' ? 'fault' : 'note'}>${visible(text)} <a href=${hrefOf('runs', run.id)}>See why</a></p>`
+  return html`<div><p class=${run.state === 'failed' ? 'fault' : 'note'}>${visible(text)} <a href=${hrefOf('runs', run.id)}>See why</a></p>
+    <${RunAgain} run=${run} onSent=${onSent} /></div>`
 }

@@ -19,7 +19,8 @@ type Health = {
     cooldowns: { of: string; reason: string; detail: string; until: string }[]
   }[]
   runs: { queued: number; running: number; waiting: number; oldest_queued_at: string | null }
-  workers: number
+  nodes: string[]
+  search_index: { lagging_conversations: number }
   sandbox: { containment: string; fault: string | null; kernel: string[] }
   last_backup: { date: string; file: string; bytes: number } | null
 }
@@ -41,14 +42,18 @@ export function HealthScreen() {
   `
 }
 
-function Queues({ of: { runs, workers } }: { of: Health }) {
+function Queues({ of: { runs, nodes } }: { of: Health }) {
+  const retrying =
+    useResource<{ retrying: number }>('/v1/holdfast/run-counts', ({ kind }) => kind === 'run').value.value?.retrying ??
+    0
   const { queued, running, waiting, oldest_queued_at: oldest } = runs
   return html`
     <div class="facts">
       <a href=${hrefOf('runs', undefined, { state: 'running' })}>${running} running</a>
       <a href=${hrefOf('runs', undefined, { state: 'created' })}>${queued} queued${oldest ? `, the oldest ${ageOf(oldest)}` : ''}</a>
       <a href=${hrefOf('inbox')}>${waiting} wait for a person</a>
-      <span>${workers} ${workers === 1 ? 'process runs' : 'processes run'} turns</span>
+      ${retrying > 0 && html`<a class="state-waiting" href=${hrefOf('runs', undefined, { state: 'retrying' })}>${retrying} retrying: a provider does not answer</a>`}
+      <span>${nodes.length} ${nodes.length === 1 ? 'process runs' : 'processes run'} turns</span>
     </div>
   `
 }
@@ -94,11 +99,14 @@ function untilText(date: string): string {
   return left > 0 ? `used again in ${duration(left)}` : 'used again now'
 }
 
-function Machine({ of: { sandbox, last_backup: backup } }: { of: Health }) {
+function Machine({ of: { sandbox, last_backup: backup, nodes, search_index: index } }: { of: Health }) {
+  const { lagging_conversations: lagging } = index
   return html`
     <h2>This machine</h2>
     <ul>
       <li>Sandbox: ${sandbox.fault ? html`<span class="state-failed">${visible(sandbox.fault)}</span>` : `${sandbox.containment === 'local' ? 'none (local): every command waits for approval' : `${sandbox.containment} works`}${sandbox.kernel.length > 0 ? `; the kernel limits ${sandbox.kernel.join(', ')}` : ''}`}</li>
+      <li>Nodes: ${nodes.length === 0 ? html`<span class="state-failed">no process runs turns</span>` : nodes.map((node) => html`<code key=${node}>${node}</code> `)}</li>
+      <li>Search index: ${lagging === 0 ? 'every message is in it' : `${lagging >= 100 ? '100 or more' : lagging} ${lagging === 1 ? 'conversation has' : 'conversations have'} messages that are not in it yet; a search finds these too, slower`}</li>
       <li>Backup: ${backup ? html`<span title=${clockTime(backup.date)}>${ageOf(backup.date)}, ${visible(backup.file)}</span>` : html`<span class="state-waiting">none yet</span>. Write one with <code>holdfast backup FILE</code>.`}</li>
     </ul>
   `

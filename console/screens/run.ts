@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals'
-import { defined } from '../../src/core/defined.ts'
 import { type Failure, request } from '../api.ts'
 import { useRunCommits } from '../chat/follow-run.ts'
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName, visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
 import { goTo, hrefOf } from '../route.ts'
+import { RunAgain } from '../run/run-again.ts'
 import { spanText, type TimelineRow, timelineOf, type WireEvent } from '../run/timeline.ts'
 import { may } from '../session.ts'
 import { ageOf, clockTime, now } from '../times.ts'
@@ -31,7 +31,7 @@ export function RunScreen({ id }: { id: string }) {
   const isOver = run.state !== 'running' && run.state !== 'created'
   const rows = timelineOf(events.value ?? [], isOver)
   return html`
-    <h1>Run of <a href=${hrefOf('agents', run.agent_id)}>${visible(run.agent_name)}</a></h1>
+    <h1>Run of <a href=${hrefOf('agents', run.agent_id)}>${shortName(run.agent_name)}</a></h1>
     <p class="words-full">${visible(run.first_words)}</p>
     <div class="facts">
       <strong class=${`state-${run.state}`}>${stateText(run)}</strong>
@@ -41,7 +41,7 @@ export function RunScreen({ id }: { id: string }) {
       <a href=${hrefOf('chat', run.conversation_id)}>Conversation</a>
     </div>
     ${run.error && html`<p class="fault">${visible(run.error)}</p>`}
-    <${Actions} run=${run} events=${events.value ?? []} isOver=${isOver} />
+    <${Actions} run=${run} isOver=${isOver} />
     <h2>What happened</h2>
     <${Fault} failure=${events.failure} />
     <${Waterfall} rows=${rows.slice(0, shown.value)} end=${isOver ? undefined : now.value} />
@@ -55,10 +55,8 @@ export function RunScreen({ id }: { id: string }) {
   `
 }
 
-function Actions({ run, events, isOver }: { run: RunOverview; events: readonly WireEvent[]; isOver: boolean }) {
+function Actions({ run, isOver }: { run: RunOverview; isOver: boolean }) {
   const failure = useSignal<Failure | undefined>(undefined)
-  const model = useSignal('')
-  const models = useResource<{ handle: string }[]>('/v1/models', () => false).value.value ?? []
   if (!may('agent')) return null
 
   async function cancel(): Promise<void> {
@@ -66,38 +64,10 @@ function Actions({ run, events, isOver }: { run: RunOverview; events: readonly W
     failure.value = answer.ok ? undefined : answer.failure
   }
 
-  async function again(): Promise<void> {
-    const first = events[0]?.event
-    const content = first?.type === 'input-accepted' ? first.inputs.flatMap((input) => input.content) : []
-    const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-    const answer = await request('POST', `/v1/holdfast/conversations/${run.conversation_id}/messages`, {
-      text,
-      stream_tokens: true,
-      when_busy: 'queue',
-      ...defined({ override_model: model.value || undefined }),
-    })
-    failure.value = answer.ok ? undefined : answer.failure
-    if (answer.ok) goTo('chat', run.conversation_id)
-  }
-
   return html`
-    <div class="bar">
-      ${!isOver || run.state === 'waiting' ? html`<button class="stop" onClick=${cancel}>Cancel this run</button>` : null}
-      ${
-        isOver &&
-        html`
-        <button onClick=${again}>Send the message again</button>
-        <label>with
-          <select value=${model.value} onChange=${(event: Event) => {
-            model.value = (event.target as HTMLSelectElement).value
-          }}>
-            <option value="">the same model</option>
-            ${models.map(({ handle }) => html`<option value=${handle} key=${handle}>${handle}</option>`)}
-          </select>
-        </label>`
-      }
-    </div>
+    ${(!isOver || run.state === 'waiting') && html`<div class="bar"><button class="stop" onClick=${cancel}>Cancel this run</button></div>`}
     <${Fault} failure=${failure.value} />
+    ${isOver && html`<${RunAgain} run=${run} onSent=${() => goTo('chat', run.conversation_id)} />`}
   `
 }
 
@@ -105,7 +75,7 @@ function Actions({ run, events, isOver }: { run: RunOverview; events: readonly W
 function Waterfall({ rows, end }: { rows: readonly TimelineRow[]; end?: number }) {
   if (rows.length === 0) return html`<p class="empty">Nothing yet.</p>`
   const start = rows[0]!.from
-  const last = end ?? Math.max(...rows.map(({ from, to }) => to ?? from))
+  const last = Math.max(end ?? 0, ...rows.map(({ from, to }) => to ?? from))
   const span = Math.max(1, last - start)
   const x = (at: number) => ((at - start) / span) * 100
   return html`

@@ -1,11 +1,11 @@
 import { html } from '../html.ts'
 import { costText } from '../parts/cost.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName, visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
 import { goTo, hrefOf, route } from '../route.ts'
-import { ageOf, clockTime } from '../times.ts'
+import { ageOf, clockTime, duration, now } from '../times.ts'
 
 export type RunOverview = {
   id: string
@@ -74,7 +74,7 @@ export function RunsScreen() {
       <label>Agent
         <select value=${agent} onChange=${(event: Event) => choose('agent', (event.target as HTMLSelectElement).value)}>
           <option value="">All</option>
-          ${(agents ?? []).map(({ id, name }) => html`<option value=${id} key=${id}>${visible(name)}</option>`)}
+          ${(agents ?? []).map(({ id, name }) => html`<option value=${id} key=${id}>${shortName(name)}</option>`)}
         </select>
       </label>
       <label class="grow">Search
@@ -101,8 +101,8 @@ export function RunTable({ runs }: { runs: readonly RunOverview[] }) {
         ${runs.map(
           (run) => html`
           <tr key=${run.id}>
-            <td class=${`state-${run.state}`}>${stateText(run)}</td>
-            <td>${visible(run.agent_name)}</td>
+            <td class=${`state-${run.state}`}>${stateText(run)}<${NextAttempt} run=${run} /></td>
+            <td>${shortName(run.agent_name)}</td>
             <td><a href=${hrefOf('runs', run.id)}>${visible(run.first_words || run.id)}</a>${run.error && html`<br /><small>${visible(run.error)}</small>`}</td>
             <td title=${clockTime(run.created_at)} class="age">${ageOf(run.created_at)}</td>
             <td class="number">${costText(run.cost_usd)}</td>
@@ -111,6 +111,12 @@ export function RunTable({ runs }: { runs: readonly RunOverview[] }) {
       </tbody>
     </table>
   `
+}
+
+function NextAttempt({ run: { state, retry_at: retryAt } }: { run: RunOverview }) {
+  if (state !== 'running' || retryAt === null) return null
+  const left = Date.parse(retryAt) - now.value
+  return left > 0 ? html`<br /><small>next in ${duration(Math.max(1_000, left))}</small>` : null
 }
 
 /** The stop reason says more than `completed`, unless the turn ended as usual. */

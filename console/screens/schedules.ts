@@ -1,5 +1,5 @@
 import { html } from '../html.ts'
-import { visible } from '../parts/markup.ts'
+import { shortName, visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useOlder } from '../parts/older.ts'
 import { useResource } from '../resource.ts'
@@ -33,8 +33,8 @@ export function SchedulesScreen() {
         <tbody>${shown.map(
           (one) => html`
           <tr key=${one.id}>
-            <td><a href=${hrefOf('schedules', one.id)}>${visible(titleOf(one))}</a></td>
-            <td>${visible(nameOf(one.agent_id))}</td>
+            <td><a href=${hrefOf('schedules', one.id)}>${shortName(titleOf(one))}</a></td>
+            <td>${shortName(nameOf(one.agent_id))}</td>
             <td>${visible(timingText(one))}</td>
             <td class=${STATE_CLASS[one.state]}>${one.state}</td>
             <td class="age"><${Next} schedule=${one} /></td>

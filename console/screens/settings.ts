@@ -165,11 +165,27 @@ function Audit() {
 
 function Configuration() {
   const settings = useResource<{ name: string; value: string }[]>('/v1/holdfast/settings', () => false).value
+  const check = useSignal<{ faults: string[]; changed: string[] } | undefined>(undefined)
+  const failure = useSignal<Failure | undefined>(undefined)
+  async function run(): Promise<void> {
+    const answer = await request<{ faults: string[]; changed: string[] }>('GET', '/v1/holdfast/settings/check')
+    failure.value = answer.ok ? undefined : answer.failure
+    check.value = answer.ok ? answer.value : undefined
+  }
   return html`
     <h2>Configuration</h2>
-    <p class="hint">In force since the start of the server. Change it in <code>config.yaml</code> or the environment; a mistake there is named at the next start.</p>
+    <p class="hint">In force since the start of the server. Change it in <code>config.yaml</code> or the environment, check it, then start the server again.</p>
+    <div class="bar"><button onClick=${run}>Check config.yaml</button><span role="status">${check.value && checkText(check.value)}</span></div>
+    <${Fault} failure=${failure.value} />
+    ${check.value && check.value.faults.length > 0 && html`<ul class="fault plain-list">${check.value.faults.map((text) => html`<li key=${text}>${visible(text)}</li>`)}</ul>`}
     <${Fault} failure=${settings.failure} />
     <table><thead><tr><th>Setting</th><th>Value</th></tr></thead>
       <tbody>${(settings.value ?? []).map(({ name, value }) => html`<tr key=${name}><td><code>${name}</code></td><td>${visible(value)}</td></tr>`)}</tbody></table>
   `
+}
+
+function checkText({ faults, changed }: { faults: string[]; changed: string[] }): string {
+  if (faults.length > 0) return 'The server would not start with it:'
+  if (changed.length === 0) return 'It is as the server runs.'
+  return `It can be used. A restart changes ${changed.join(', ')}.`
 }

@@ -1,5 +1,7 @@
-import type { ShownSetting } from '../ports/shown-setting.ts'
-import type { Configuration } from './configuration.ts'
+import { Problem } from '../core/problem.ts'
+import type { Environment } from '../ports/environment.ts'
+import type { ConfigurationCheck, ShownSetting } from '../ports/shown-setting.ts'
+import { type Configuration, readConfiguration } from './configuration.ts'
 
 /** Names whose values may authenticate. */
 const SECRET = /key|token|secret|password|authorization|header/i
@@ -9,6 +11,20 @@ export function shownSettings({ settings, corsOrigins, hosts, providers, ...sect
   const all = { process: settings, ...sections, server: { corsOrigins, hosts }, providers }
   return flatten(all, '').toSorted((a, b) => a.name.localeCompare(b.name))
 }
+
+/** Reads config.yaml and the environment again. What is wrong with them, and which settings a restart would change. */
+export const configurationCheck =
+  (environment: Environment, inForce: Configuration) => async (): Promise<ConfigurationCheck> => {
+    try {
+      const next = new Map(shownSettings(await readConfiguration(environment)).map(({ name, value }) => [name, value]))
+      const present = new Map(shownSettings(inForce).map(({ name, value }) => [name, value]))
+      const names = [...new Set([...present.keys(), ...next.keys()])]
+      return { faults: [], changed: names.filter((name) => present.get(name) !== next.get(name)).toSorted() }
+    } catch (fault) {
+      if (!(fault instanceof Problem)) throw fault
+      return { faults: fault.message.split('\n').map((line) => line.trim()), changed: [] }
+    }
+  }
 
 function flatten(value: unknown, name: string): ShownSetting[] {
   if (value === undefined) return []

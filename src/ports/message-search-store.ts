@@ -53,6 +53,8 @@ export type MessageSearchStore = {
   ): Promise<MessageWithAgent[]>
   /** Indexes new messages of all organizations for about `forMs`. A search also does this for its own scope. */
   catchUp(forMs: number): Promise<'done' | 'more'>
+  /** Conversations with messages that are not indexed yet, at most `limit`. */
+  countLagging(limit: number): Promise<number>
   vectors: MessageVectors
   /** Messages of all agents, or of one conversation, in order of time. */
   list(

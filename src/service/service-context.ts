@@ -16,7 +16,7 @@ import type { ProviderDirectory } from '../ports/provider-directory.ts'
 import type { PythonPackages } from '../ports/python-packages.ts'
 import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
-import type { ShownSetting } from '../ports/shown-setting.ts'
+import type { ConfigurationCheck, ShownSetting } from '../ports/shown-setting.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
 import type { ExpectedCallbacks } from './messages/expected-callbacks.ts'
@@ -52,6 +52,8 @@ export type ServiceContext = {
   commits: CommitListeners
   changeFeed: ChangeFeed
   shownSettings: readonly ShownSetting[]
+  /** Reads config.yaml and the environment again, and changes nothing. */
+  checkConfiguration(): Promise<ConfigurationCheck>
   /** HTTP client for addresses that callers supply (webhooks, MCP servers). */
   outbound: Outbound
   workspaces: Workspaces

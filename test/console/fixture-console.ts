@@ -16,7 +16,7 @@ export type ConsoleFixture = {
   request<T>(method: string, path: string, body?: unknown): Promise<T>
 }
 
-const FLAGS = [
+export const BROWSER_FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-background-networking',
@@ -28,7 +28,7 @@ export type OpenConsole = (context: TestContext, environment?: Record<string, st
 
 export const openConsole: OpenConsole = async (context, environment = {}) => {
   const server = await openServer(environment)
-  const browser: Browser = await chromium.launch({ executablePath: chromiumPath(), args: FLAGS })
+  const browser: Browser = await chromium.launch({ executablePath: chromiumPath(), args: BROWSER_FLAGS })
   context.after(async () => {
     await browser.close()
     await server.close()
@@ -87,7 +87,7 @@ export async function say(page: Page, text: string): Promise<void> {
   await field.press('Enter')
 }
 
-function chromiumPath(): string {
+export function chromiumPath(): string {
   for (const folder of (process.env.PATH ?? '').split(':'))
     if (existsSync(join(folder, 'chromium'))) return join(folder, 'chromium')
   throw new Error('no chromium in PATH')

@@ -39,6 +39,24 @@ test('the screens of the documentation can be photographed', { skip: missingProg
   await page.goto(`${page.url().split('#')[0]}#/agents/${agent}`)
   await page.locator('.meter').first().waitFor()
   await take('agent')
+  await request('POST', '/v1/schedules', {
+    agent_id: agent,
+    name: 'Morning report',
+    content: 'What is new since yesterday?',
+    cron: '0 8 * * mon-fri',
+    timezone: 'Europe/Berlin',
+  })
+  const weekly = {
+    agent_id: agent,
+    name: 'Tidy the notes',
+    content: 'remember that the week is over',
+    every_seconds: 604_800,
+  }
+  const { id: tidy } = await request<{ id: string }>('POST', '/v1/schedules', weekly)
+  await request('POST', `/v1/schedules/${tidy}/run`)
+  await page.getByRole('link', { name: 'Schedules' }).click()
+  await page.getByRole('link', { name: 'Run', exact: true }).waitFor()
+  await take('schedules')
   await page.getByRole('link', { name: 'Health' }).click()
   await page.getByRole('heading', { name: 'Limits' }).waitFor()
   await take('health')

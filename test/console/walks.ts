@@ -42,8 +42,12 @@ export function testWalks(
     const card = inbox.locator('.card')
     await card.getByText('Ann', { exact: true }).waitFor()
     assert.match(await inbox.title(), /^\(1\) Inbox/)
+    await card.getByText('Any key with the scope approve may decide.').waitFor()
+    const other = await openPage()
+    await other.locator('.card').waitFor()
     await card.getByRole('button', { name: 'Approve' }).click()
     await inbox.getByText('Nothing waits for you.').waitFor()
+    await other.getByText('ada: approved elsewhere, with the key of the home.').waitFor()
     await chat.locator('.said.assistant', { hasText: 'sent' }).last().waitFor()
     await chat.locator('.chat .card').waitFor({ state: 'detached' })
   })
@@ -127,6 +131,12 @@ export function testWalks(
       '<img src="http://127.0.0.1:1/x" onerror="window.hit = 1">',
       '[link](javascript:window.hit=1) ![x](http://127.0.0.1:1/y)',
       '<style>body{display:none}</style><form action=/v1/session><button>go</button></form>',
+      '> '.repeat(3_000),
+      `${'*a '.repeat(3_000)}${'['.repeat(3_000)}`,
+      '1. '.repeat(3_000),
+      `a${' '.repeat(90_000)}b`,
+      '[ref]\n\n[ref]: javascript:window.hit=1',
+      '```html\n<script>window.hit = 1</script>\n```',
       '<svg onload="window.hit=1"><a href="data:text/html,x">x</a></svg> \u202egnp.exe \u200b',
     ]
     await request('POST', `/v1/agents/${agent}/messages`, {

@@ -71,6 +71,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
   },
   commits: { listen: () => () => undefined, takeovers: () => ({ 'worker-lost': 0, 'handed-back': 0 }) },
   shownSettings: [],
+  checkConfiguration: () => Promise.resolve({ faults: [], changed: [] }),
   changeFeed: newChangeFeed({ ...options.deps, changes: options.deps.store.changes }),
   outbound: {
     addressFault: () => 'this test reaches no address',

@@ -20,6 +20,7 @@ test('pending approvals of all agents are listed, and an approval with a digest 
   const { id: runId } = await fixture.ask('go')
   const [waiting]: WireValue[] = (await fetch('GET', '/v1/approvals')).body
   assert.deepEqual([waiting.run_id, waiting.agent_id], [runId, fixture.agent.id])
+  assert.equal(waiting.may_approve, 'any-key')
   const [call] = waiting.tool_calls
   assert.deepEqual([call.tool_call_id, call.name, call.arguments], ['call-1', 'send', '{"to":"Ada"}'])
 

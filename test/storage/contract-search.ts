@@ -205,6 +205,17 @@ export const SEARCH: ContractTests = {
     for (const one of others) await one.store.close()
   },
 
+  'conversations that the index has not caught up with are counted, and none after it': async ({ store }) => {
+    const [agent, other] = [await createAgent(store), await createAgent(store)]
+    await untilDone(store)
+    await addMessages(store, agent, ['a kettle'])
+    await addMessages(store, other, ['another kettle'])
+    assert.equal(await store.messageSearch.countLagging(10), 2)
+    assert.equal(await store.messageSearch.countLagging(1), 1)
+    await untilDone(store)
+    assert.equal(await store.messageSearch.countLagging(10), 0)
+  },
+
   'a search finds only messages in its scope, filtered by role': async ({ store }) => {
     const agent = await createAgent(store)
     const neighbor = await createAgent(store)

@@ -38,7 +38,8 @@ const listApprovalsOperation = operation({
   scope: 'read',
   summary: 'Lists the runs that wait for approval, oldest first',
   answer: z.array(approvalSchema),
-  handle: async (_, context) => (await listApprovals(context)).map(wireApproval),
+  handle: async (_, context) =>
+    (await listApprovals(context)).map((one) => wireApproval(one, context.defaults.approvalBy)),
 })
 
 const answerApprovalOperation = operation({

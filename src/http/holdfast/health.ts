@@ -38,4 +38,17 @@ const showSettings = operation({
   handle: (_, { shownSettings }) => [...shownSettings],
 })
 
-export const healthOperations = [showHealth, runDoctor, showSpending, showSettings]
+const checkSettings = operation({
+  route: 'GET /v1/holdfast/settings/check',
+  scope: 'operator',
+  summary: 'Reads config.yaml and the environment again, and says what is wrong or would change with a restart',
+  answer: z.object({
+    faults: z.array(z.string()).describe('What is wrong; with any of these the server does not start again.'),
+    changed: z
+      .array(z.string())
+      .describe('Settings whose values differ from those in force. Secrets are not compared.'),
+  }),
+  handle: (_, context) => context.checkConfiguration(),
+})
+
+export const healthOperations = [showHealth, runDoctor, showSpending, showSettings, checkSettings]

@@ -10,21 +10,27 @@ type ServerHealth = {
   providers: ListedProvider[]
   runs: RunCounts
   /** Workers with a lease, of all servers of the database. */
-  workers: number
+  workers: string[]
+  /** Conversations whose messages are not all in the search index, at most `MAX_LAGGING`. */
+  lagging: number
   sandbox: SandboxCheck
   lastBackup: LastBackup | undefined
 }
 
+/** More are not counted. */
+const MAX_LAGGING = 100
+
 /** What an operator looks at first. */
 export async function readServerHealth(context: ServiceContext): Promise<ServerHealth> {
-  const [providers, runs, workers, sandbox, lastBackup] = await Promise.all([
+  const [providers, runs, workers, lagging, sandbox, lastBackup] = await Promise.all([
     listProviders(context),
     context.deps.store.runs.countActive(),
     context.snapshot.liveWorkers(),
+    context.deps.store.messageSearch.countLagging(MAX_LAGGING),
     context.workspaces.check(),
     context.backups.last(),
   ])
-  return { providers, runs, workers: workers.size, sandbox, lastBackup }
+  return { providers, runs, workers: [...workers].toSorted(), lagging, sandbox, lastBackup }
 }
 
 type DaySpending = Spending & { day: string }

@@ -48,6 +48,11 @@ export async function catchUpIndex(
   }
 }
 
+export async function countLagging({ read }: Database, limit: number): Promise<number> {
+  const lagging = await read((db) => db.all(LAGGING[scopeKindOf({})], { ...valuesOf({}), limit }))
+  return lagging.length
+}
+
 /** Removes index rows of one deleted conversation. */
 export async function sweepIndex({ read, write }: Database): Promise<'done' | 'more'> {
   const gone = await read((db) => db.get(goneConversation, {}))

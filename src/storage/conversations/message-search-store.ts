@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { MessageSearchStore } from '../../ports/message-search-store.ts'
 import type { Database } from '../database/database.ts'
 import { readConversationState } from './conversation-state.ts'
-import { catchUpIndex, sweepIndex } from './indexed-messages.ts'
+import { catchUpIndex, countLagging, sweepIndex } from './indexed-messages.ts'
 import { listMessages } from './message-list.ts'
 import { searchInMessages } from './message-search.ts'
 import { messageVectors } from './message-vectors.ts'
@@ -39,6 +39,8 @@ export function messageSearchStore(database: Database, clock: Pick<Clock, 'monot
     },
 
     vectors: messageVectors(database, clock),
+
+    countLagging: (limit) => countLagging(database, limit),
 
     async catchUp(forMs) {
       const isDue = clock.monotonic() >= sweepAt

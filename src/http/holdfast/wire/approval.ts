@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { APPROVERS, type Approver } from '../../../core/approval.ts'
 import type { PendingApproval } from '../../../service/approvals/approvals.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 
@@ -10,6 +11,9 @@ export const approvalSchema = z.lazy(() =>
       conversation_id: z.string(),
       asked_at: dateSchema,
       expires_at: dateSchema.nullable().describe('When calls without an answer are denied; null for never.'),
+      may_approve: z
+        .enum(APPROVERS)
+        .describe('`another-key`: not the key that sent the messages of the turn. Any key with the scope may deny.'),
       tool_calls: z.array(
         z.object({
           tool_call_id: z.string(),
@@ -24,12 +28,13 @@ export const approvalSchema = z.lazy(() =>
 
 type WireApproval = z.output<typeof approvalSchema>
 
-export const wireApproval = ({ run, calls }: PendingApproval): WireApproval => ({
+export const wireApproval = ({ run, calls }: PendingApproval, mayApprove: Approver = 'any-key'): WireApproval => ({
   run_id: run.id,
   agent_id: run.agentId,
   conversation_id: run.conversationId,
   asked_at: wireDate(run.completedAt ?? run.createdAt),
   expires_at: run.expiresAt === undefined ? null : wireDate(run.expiresAt),
+  may_approve: mayApprove,
   tool_calls: calls.map(({ callId, tool, input, digest }) => ({
     tool_call_id: callId,
     name: tool,

@@ -33,6 +33,14 @@ export const healthSchema = z.lazy(() =>
         oldest_queued_at: dateSchema.nullable(),
       }),
       workers: z.number().describe('Processes of this database that run turns.'),
+      nodes: z.array(z.string()).describe('Their ids.'),
+      search_index: z.object({
+        lagging_conversations: z
+          .number()
+          .describe(
+            'Conversations with messages that are not indexed yet, at most 100. A search finds these too, slower.',
+          ),
+      }),
       sandbox: z.object({
         containment: z.string(),
         fault: z.string().nullable().describe('Why commands cannot run.'),
@@ -49,6 +57,7 @@ export const wireHealth = ({
   providers,
   runs,
   workers,
+  lagging,
   sandbox,
   lastBackup,
 }: Health): z.output<typeof healthSchema> => ({
@@ -76,7 +85,9 @@ export const wireHealth = ({
     waiting: runs.waiting,
     oldest_queued_at: runs.oldestQueuedAt === undefined ? null : wireDate(runs.oldestQueuedAt),
   },
-  workers,
+  workers: workers.length,
+  nodes: workers,
+  search_index: { lagging_conversations: lagging },
   sandbox: { containment: sandbox.containment, fault: sandbox.fault ?? null, kernel: [...(sandbox.kernel ?? [])] },
   last_backup: lastBackup ? { date: wireDate(lastBackup.at), file: lastBackup.file, bytes: lastBackup.bytes } : null,
 })

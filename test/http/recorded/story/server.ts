@@ -11,6 +11,8 @@ export const SERVER_STORY: readonly RecordedRequest[] = [
   get('/docs', { key: 'none', only: 'status' }),
   get('/openapi.json', { key: 'none', only: 'status' }),
   get('/', { key: 'none' }),
+  get('/v1/holdfast/settings/check'),
+  get('/v1/holdfast/settings/check', { key: 'none' }),
   get('/v1/model-notes'),
   get('/v1/model-notes', { key: 'none' }),
   remove('/v1/model-notes?model=openai/gpt-5'),
