@@ -1,3 +1,5 @@
+import { noteServerTime } from './times.ts'
+
 /** A request that failed: `status` 0 is a server that cannot be reached. */
 export type Failure = { status: number; detail: string }
 
@@ -21,6 +23,7 @@ export async function request<T>(
   if (signal) init.signal = signal
   try {
     const response = await fetch(path, init)
+    noteServerTime(response.headers.get('date'))
     if (response.status === 401 && path !== '/v1/session') onSignedOut()
     if (!response.ok) return { ok: false, failure: { status: response.status, detail: await detailOf(response) } }
     return { ok: true, value: (response.status === 204 ? undefined : await response.json()) as T }

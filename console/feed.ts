@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { pause, readEvents, StreamRefused } from './api.ts'
 import { wantsNotifications } from './notifications.ts'
+import { present } from './times.ts'
 import { untilVisible } from './visibility.ts'
 
 export type Change = {
@@ -80,7 +81,7 @@ async function follow(ended: AbortSignal): Promise<void> {
       if (fault instanceof StreamRefused && fault.status === 422) position = undefined
     }
     if (ended.aborted || mayRest()) continue
-    lostSince ??= Date.now()
+    lostSince ??= present()
     connection.value = { state: 'lost', since: lostSince }
     await pause(BACKOFF_MS[Math.min(failures++, BACKOFF_MS.length - 1)]!, ended)
   }

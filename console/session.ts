@@ -1,7 +1,7 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { defined } from '../src/core/defined.ts'
 import { type Failure, request, whenSignedOut } from './api.ts'
-import { startFeed, stopFeed } from './feed.ts'
+import { connection, startFeed, stopFeed } from './feed.ts'
 
 type Session = { actor: string; scope: string; organization_id: string; user_id: string | null; version: string }
 
@@ -11,6 +11,24 @@ type SignIn =
   | { state: 'signed-out'; reason?: string }
 
 export const signedIn = signal<SignIn>({ state: 'checking' })
+
+/** The version of a server that took the place of the one this page came from. */
+export const newVersion = signal<string | undefined>(undefined)
+
+let wasLost = false
+effect(() => {
+  const { state } = connection.value
+  if (state === 'live' && wasLost) void compareVersions()
+  wasLost = state === 'lost' || (wasLost && state !== 'live')
+})
+
+async function compareVersions(): Promise<void> {
+  const answer = await request<Session>('GET', '/v1/session')
+  const { value } = signedIn
+  if (!answer.ok || value.state !== 'signed-in') return
+  const { version } = answer.value
+  newVersion.value = version === value.session.version ? undefined : version
+}
 
 /** What was typed stays on the screen behind the sign-in form: the screens are not unmounted. */
 whenSignedOut(() => {

@@ -18,8 +18,8 @@ import { ScheduleScreen } from './screens/schedule.ts'
 import { SchedulesScreen } from './screens/schedules.ts'
 import { SettingsScreen } from './screens/settings.ts'
 import { SignInScreen } from './screens/sign-in.ts'
-import { signedIn, signOut } from './session.ts'
-import { duration, now } from './times.ts'
+import { newVersion, signedIn, signOut } from './session.ts'
+import { duration, now, skew } from './times.ts'
 
 /** `of`: the screen of one of them. */
 type Screen = { title: string; list: ComponentType<{ id?: string }>; of?: ComponentType<{ id: string }> }
@@ -77,6 +77,7 @@ function SignedIn({ isCovered }: { isCovered: boolean }) {
         <${ConnectionNote} />
         <button class="quiet" onClick=${signOut}>Sign out</button>
       </header>
+      <${Notes} />
       <main id="content" tabindex="-1"><${Shown} key=${`${name}/${id ?? ''}`} id=${id} /></main>
     </div>
   `
@@ -86,6 +87,15 @@ function SignedIn({ isCovered }: { isCovered: boolean }) {
 function skipToContent(event: Event): void {
   event.preventDefault()
   document.getElementById('content')?.focus()
+}
+
+/** What makes this page show something else than the server has. */
+function Notes() {
+  const behind = skew.value
+  return html`<div class="notes">
+    ${newVersion.value && html`<p class="note" role="status">The server is Holdfast ${newVersion.value} now, and this page is of an earlier one. <button class="small" onClick=${() => location.reload()}>Load the page again</button> What you typed in a chat stays.</p>`}
+    ${behind !== 0 && html`<p class="note" role="status">The clock of this computer is ${duration(Math.abs(behind))} ${behind > 0 ? 'behind' : 'ahead of'} that of the server. Ages and deadlines here go by the server.</p>`}
+  </div>`
 }
 
 function ConnectionNote() {

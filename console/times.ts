@@ -1,14 +1,32 @@
 import { signal } from '@preact/signals'
 
+/** Less is the way of the answer, and the header counts whole seconds. */
+const MIN_SKEW_MS = 30_000
+
+/** How far the clock of this computer is behind that of the server, if it is wrong. */
+export const skew = signal(0)
+
+/** By the clock of the server: its dates are compared with it. */
+export const present = (): number => Date.now() + skew.value
+
+/** Told with each answer. */
+export function noteServerTime(date: string | null): void {
+  const behind = date === null ? 0 : Date.parse(date) - Date.now()
+  const next = Math.abs(behind) < MIN_SKEW_MS ? 0 : behind
+  if (Math.abs(next - skew.value) < MIN_SKEW_MS) return
+  skew.value = next
+  now.value = present()
+}
+
 /** The present, once a second, for ages and countdowns. A hidden tab has no timer. */
 export const now = signal(Date.now())
 let ticking: ReturnType<typeof setInterval> | undefined
 function tickWhileVisible(): void {
   clearInterval(ticking)
-  now.value = Date.now()
+  now.value = present()
   if (!document.hidden)
     ticking = setInterval(() => {
-      now.value = Date.now()
+      now.value = present()
     }, 1_000)
 }
 document.addEventListener('visibilitychange', tickWhileVisible)

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { NumberedChunk } from '../../src/core/chunk.ts'
 import { pause, readEvents, StreamRefused } from '../api.ts'
+import { present } from '../times.ts'
 import { untilVisible, whileVisible } from '../visibility.ts'
 import { addChunk, type LiveTurn, newLiveTurn } from './items.ts'
 
@@ -24,7 +25,7 @@ export function useLiveRun(runId: string | undefined, onDone: () => void) {
       })
     }
     void follow(runId, stop.signal, ({ chunk }) => {
-      addChunk(turn, chunk, Date.now())
+      addChunk(turn, chunk, present())
       draw()
     }).then(() => {
       if (!stop.signal.aborted) onDone()

@@ -3,7 +3,7 @@ import { connection } from '../feed.ts'
 import { html } from '../html.ts'
 import { visible } from '../parts/markup.ts'
 import { hrefOf } from '../route.ts'
-import { duration, now } from '../times.ts'
+import { duration, now, present } from '../times.ts'
 import { useLiveRun } from './follow-run.ts'
 import { Transcript } from './transcript.ts'
 
@@ -29,7 +29,7 @@ type TurnStateProps = {
 }
 
 function TurnState({ waiting, retryAt, isEmpty, usage }: TurnStateProps) {
-  const since = useRef(Date.now())
+  const since = useRef(present())
   if (connection.value.state === 'lost')
     return html`<p class="turn-state waiting" role="status">Without a connection it is not known how far the turn is.</p>`
   if (waiting) {

@@ -8,7 +8,7 @@ import { visible } from '../parts/markup.ts'
 import { Fault, ListState } from '../parts/notice.ts'
 import { useResource } from '../resource.ts'
 import { may, signedIn } from '../session.ts'
-import { ageOf, clockTime } from '../times.ts'
+import { ageOf, clockTime, present } from '../times.ts'
 
 export function SettingsScreen() {
   const { value } = signedIn
@@ -65,7 +65,7 @@ function Keys() {
     const body = {
       name: form.get('name') as string,
       scope: form.get('scope') as string,
-      ...defined({ expires_at: days > 0 ? new Date(Date.now() + days * 86_400_000).toISOString() : undefined }),
+      ...defined({ expires_at: days > 0 ? new Date(present() + days * 86_400_000).toISOString() : undefined }),
     }
     const answer = await request<{ key: string }>('POST', '/v1/keys', body)
     failure.value = answer.ok ? undefined : answer.failure

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Locator } from 'playwright-core'
 import { startTelegram } from '../../src/simulator/telegram/telegram-server.ts'
+import { KEY } from '../http/fixture-server-process.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { type OpenConsole, openChat, say } from './fixture-console.ts'
 
@@ -77,6 +78,72 @@ export function testWalks(
       .waitFor()
   })
 
+  test(`${database}: a key that is revoked in the middle of a message: nothing that was typed is lost, and the same page goes on after a new sign-in`, {
+    skip,
+  }, async (context) => {
+    const { makeAgent, openPage, request } = await openConsole(context)
+    await makeAgent('ada')
+    const { key, id } = await request<{ key: string; id: string }>('POST', '/v1/keys', {
+      name: 'phone',
+      scope: 'agent',
+    })
+    const page = await openPage({ key })
+    await openChat(page)
+    await page.getByLabel('Message', { exact: true }).fill('half a sentence')
+    await request('DELETE', `/v1/keys/${id}`)
+    await page.getByRole('button', { name: 'Send' }).click({ noWaitAfter: true })
+    await page.getByText('Your key is no longer accepted. Sign in again to go on.').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByLabel('API key').fill(KEY)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('navigation', { name: 'Screens' }).waitFor()
+    assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'half a sentence')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('.said.user', { hasText: 'half a sentence' }).waitFor()
+  })
+
+  test(`${database}: a computer whose clock is wrong is told so, and sees the deadlines of the server`, {
+    skip,
+  }, async (context) => {
+    const { makeAgent, openPage, request } = await openConsole(context)
+    const agent = await makeAgent('ada')
+    await request('POST', `/v1/agents/${agent}/messages/async`, { input: 'send a postcard to Ann saying hi' })
+    for (const [days, words] of [
+      [-3, '3 d behind'],
+      [30, '30 d ahead of'],
+    ] as const) {
+      const prepare = `const real = Date.now; Date.now = () => real() + ${days} * 86400000`
+      const page = await openPage({ prepare })
+      await page.locator('.card').waitFor()
+      await page.getByText(new RegExp(`clock of this computer is (${words}|${Math.abs(days) - 1} d)`)).waitFor()
+      await page.locator('.card', { hasText: /6 d left/ }).waitFor()
+      assert.deepEqual(await accessibilityFaults(page), [])
+    }
+  })
+
+  test(`${database}: a page that is older than its server says so, and what was typed is there after a reload`, {
+    skip,
+  }, async (context) => {
+    const { makeAgent, openPage, server } = await openConsole(context)
+    await makeAgent('ada')
+    const page = await openPage()
+    await openChat(page)
+    await page.getByLabel('Message', { exact: true }).fill('a draft')
+    await page.route('**/v1/session', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), version: '99.0.0' } })
+    })
+    await server.kill()
+    await page.getByText('No connection for').waitFor()
+    await server.start()
+    await page.getByText('The server is Holdfast 99.0.0 now').waitFor()
+    assert.deepEqual(await accessibilityFaults(page), [])
+    await page.getByRole('button', { name: 'Load the page again' }).click()
+    await page.getByText('The server is Holdfast 99.0.0 now').waitFor({ state: 'detached' })
+    await page.getByLabel('Message', { exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'a draft')
+  })
+
   test(`${database}: a turn is stopped, and a tab goes on after kill -9 of the server without a reload`, {
     skip,
   }, async (context) => {
@@ -125,7 +192,7 @@ export function testWalks(
     skip,
   }, async (context) => {
     const { makeAgent, openPage, request } = await openConsole(context)
-    const agent = await makeAgent('<img src=x onerror=alert(1)>')
+    const agent = await makeAgent('<img src=x onerror=alert(1)>', ['write_note', 'read_notes'])
     const hostile = [
       '<script>window.hit = 1</script>',
       '<img src="http://127.0.0.1:1/x" onerror="window.hit = 1">',
@@ -144,11 +211,16 @@ export function testWalks(
         .map((content) => ({ role: 'assistant', content }))
         .concat([{ role: 'user', content: 'hello' }] as never),
     })
+    // In the arguments of a call, in its result, and in an answer.
+    const note = '<script>window.hit = 1</script><img src="http://127.0.0.1:1/z" onerror="window.hit = 1">'
+    await request('POST', `/v1/agents/${agent}/messages`, { input: `remember ${note}` })
+    await request('POST', `/v1/agents/${agent}/messages`, { input: 'what do you remember' })
     const page = await openPage()
     const requested: string[] = []
     page.on('request', (one) => requested.push(one.url()))
     await openChat(page)
-    await page.locator('.said').last().waitFor()
+    await page.locator('details.tool', { hasText: 'read_notes' }).locator('summary').click()
+    await page.locator('.result', { hasText: '<script>' }).waitFor()
     assert.equal(await page.evaluate(() => (globalThis as { hit?: number }).hit), undefined)
     assert.equal(await page.locator('.log script, .log style, .log form, .log svg, .log img').count(), 0)
     assert.deepEqual(
