@@ -102,7 +102,7 @@ function ConversationView({ id }: { id: string }) {
         <div class="log-content">
         ${history.hasMore && html`<button class="quiet" onClick=${history.loadEarlier}>Show earlier messages</button>`}
         <${Fault} failure=${history.failure} />
-        ${history.isLoaded && committed.length === 0 && !running && html`<p class="empty">No messages yet.</p>`}
+        ${history.isLoaded && committed.length === 0 && !running && html`<p class="empty">No messages yet. Write the first one below.</p>`}
         <${Transcript} items=${committed} onFork=${may('agent') ? fork : undefined} />
         ${
           running &&

@@ -81,7 +81,7 @@ export function RunsScreen() {
         <input type="search" placeholder="Words of the message" value=${words} onChange=${(event: Event) => choose('words', (event.target as HTMLInputElement).value.trim())} />
       </label>
     </div>
-    <${ListState} resource=${list} empty="No runs like this." />
+    <${ListState} resource=${list} empty=${state || agent || words ? 'No runs like this.' : 'No runs yet.'} />
     ${rows.length > 0 && html`<${RunTable} runs=${rows} />`}
     <${Fault} failure=${older.failure} />
     ${older.hasMore(rows) && html`<button onClick=${() => older.load(rows)}>Show older runs</button>`}

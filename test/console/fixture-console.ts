@@ -75,9 +75,9 @@ export const openConsoleOnPostgres: OpenConsole = async (context, environment) =
   return openConsole(context, Object.assign({ DATABASE_URL: postgres.url }, environment))
 }
 
+/** The newest conversation of the newest agent. */
 export async function openChat(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Chat' }).click()
-  await page.locator('.rows a').first().click()
   await page.getByLabel('Message', { exact: true }).waitFor()
 }
 
