@@ -71,7 +71,7 @@ function Providers({ of }: { of: Health['providers'] }) {
   return html`
     <h2>Providers</h2>
     ${shown.length === 0 && html`<p class="hint">None is configured: the built-in scripted model answers. Set <code>OPENAI_API_KEY</code>, <code>ANTHROPIC_API_KEY</code> or another key in the environment of the server, or add one with <code>holdfast auth add</code>.</p>`}
-    <table class="wide">
+    <table class="wide" hidden=${shown.length === 0}>
       <thead><tr><th>Provider</th><th>State</th><th>Used by</th><th>Keys</th></tr></thead>
       <tbody>${shown.map(
         ({ name, state, used_by: users, credentials, cooldowns }) => html`
@@ -120,6 +120,8 @@ type Findings = {
   notices: { where: string; detail: string }[]
 }
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+
 function Doctor() {
   const findings = useSignal<Findings | undefined>(undefined)
   const failure = useSignal<Failure | undefined>(undefined)
@@ -136,7 +138,7 @@ function Doctor() {
     <h2>Doctor</h2>
     <p class="hint">Checks the stored data against every invariant. It reads all of it, which takes a while on a large database.</p>
     <div class="bar"><button disabled=${isRunning.value} onClick=${check}>${isRunning.value ? 'Checking …' : 'Check now'}</button>
-      <span role="status">${found && (found.violations.length === 0 ? `Every invariant holds: ${found.runs} runs, ${found.conversations} conversations, ${found.messages} messages.` : `${found.violations.length} violations`)}</span></div>
+      <span role="status">${found && (found.violations.length === 0 ? `Every invariant holds: ${counted(found.runs, 'run')}, ${counted(found.conversations, 'conversation')}, ${counted(found.messages, 'message')}.` : counted(found.violations.length, 'violation'))}</span></div>
     <${Fault} failure=${failure.value} />
     ${
       found &&

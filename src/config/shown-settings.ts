@@ -28,7 +28,7 @@ export const configurationCheck =
 
 function flatten(value: unknown, name: string): ShownSetting[] {
   if (value === undefined) return []
-  if (SECRET.test(name.split('.').at(-1)!)) return [{ name, value: '(not shown)' }]
+  if (typeof value !== 'number' && SECRET.test(name.split('.').at(-1)!)) return [{ name, value: '(not shown)' }]
   if (Array.isArray(value)) return [{ name, value: value.length === 0 ? 'none' : value.map(shown).join(', ') }]
   if (value === null || typeof value !== 'object') return [{ name, value: shown(value) }]
   return Object.entries(value).flatMap(([key, one]) => flatten(one, name === '' ? key : `${name}.${key}`))
