@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
-import { visible } from '../parts/markdown.ts'
+import { visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
 import { may } from '../session.ts'
 import { clockTime } from '../times.ts'

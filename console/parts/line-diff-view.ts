@@ -1,6 +1,6 @@
 import { html } from '../html.ts'
 import { diffLines } from './line-diff.ts'
-import { visible } from './markdown.ts'
+import { visible } from './markup.ts'
 
 /** The signs say it too, not only the colors. */
 export function LineDiff({ before, after }: { before: string; after: string }) {

@@ -119,9 +119,9 @@ function NextAttempt({ run: { state, retry_at: retryAt } }: { run: RunOverview }
   return left > 0 ? html`<br /><small>next in ${duration(Math.max(1_000, left))}</small>` : null
 }
 
-/** The stop reason says more than `completed`, unless the turn ended as usual. */
-export function stateText({ state, stop_reason: reason, deaths, retry_at: retryAt }: RunOverview): string {
-  const why = reason && !['end_turn', 'requires_approval', 'cancelled'].includes(reason) ? ` (${reason})` : ''
+/** The stop reason says more than `completed`, unless the turn ended as usual or an error says still more. */
+export function stateText({ state, stop_reason: reason, error, deaths, retry_at: retryAt }: RunOverview): string {
+  const why = reason && !error && !['end_turn', 'requires_approval', 'cancelled'].includes(reason) ? ` (${reason})` : ''
   const shown = state === 'created' ? 'queued' : state === 'running' && retryAt ? 'retrying' : state
   return `${shown}${why}${deaths > 0 ? `, ${deaths} ${deaths === 1 ? 'death' : 'deaths'}` : ''}`
 }

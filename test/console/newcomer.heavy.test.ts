@@ -65,6 +65,17 @@ function newHome(context: TestContext): string {
   return home
 }
 
+/** A violation of the content security policy is an error in the console of the browser. */
+function failOnFaults(page: Page, context: TestContext): void {
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (message) => {
+    // Requests fail while the server is down, and 401 is an answer.
+    if (message.type() === 'error' && !/^Failed to load resource|ERR_/.test(message.text())) faults.push(message.text())
+  })
+  context.after(() => assert.deepEqual(faults, []))
+}
+
 async function launch(context: TestContext): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: chromiumPath(), args: BROWSER_FLAGS })
   context.after(() => browser.close())
@@ -109,6 +120,7 @@ test('a newcomer with the printed link alone makes an agent, talks to it, approv
   context.after(() => server.kill())
   const page = await (await launch(context)).newPage()
   page.setDefaultTimeout(60_000)
+  failOnFaults(page, context)
   await page.goto(server.url)
   await page.getByLabel('API key').waitFor()
   await look(page, '01-sign-in')
@@ -240,6 +252,7 @@ test('what goes wrong is said: a provider that is down, a server that was killed
   context.after(() => server.kill())
   const page = await (await launch(context)).newPage()
   page.setDefaultTimeout(60_000)
+  failOnFaults(page, context)
   await page.goto(server.link)
   await page.getByRole('heading', { name: 'Inbox' }).waitFor()
   const make = async (name: string, model: string) => {
