@@ -97,8 +97,10 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     const call = nextCall(sending, capabilities)
     const outcome = await makeCall(sending, call)
     if (outcome.type === 'failed') return afterFailedCall(sending, call, outcome.failure)
-    const { messageId } = outcome
-    await settle(sending, afterSuccess(sending, { call, messageId, now: clock.now() }))
+    const { messageId, isEarlier = false } = outcome
+    // What a former call said may have been revised since, and an edit is harmless. A file is not revised.
+    const made = isEarlier && capabilities.edits && !sending.body.file ? 'place' : call
+    await settle(sending, afterSuccess(sending, { call: made, messageId, now: clock.now() }))
     if (capabilities.sends === 'blind' && !capabilities.edits) await tellUnknown(sending, scope, context)
   }
 
@@ -107,7 +109,10 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
     if (sending) await endSend(sending, { ...sending, state: 'pending' }, { scope, context })
   }
 
-  async function makeCall(row: OutboundRow, call: Call): Promise<CallOutcome<{ messageId: string }>> {
+  async function makeCall(
+    row: OutboundRow,
+    call: Call,
+  ): Promise<CallOutcome<{ messageId: string; isEarlier?: boolean }>> {
     const address = { chatId: row.chatId, isPrivate: row.isPrivate, ...defined({ thread: row.thread }) }
     const replyTo = defined({ replyTo: row.replyTo })
     const { text, buttons, file: described } = row.body
@@ -125,7 +130,7 @@ export function newOutboundPump(deps: AccountDeps & { refused(failure: CallFailu
           const found = await platform.find(sent, callSignal)
           // Reading changes nothing, so it is repeated like a call that was not made.
           if (found.type === 'failed') return failedToRead(found.failure)
-          if (found.messageId !== undefined) return { type: 'done', messageId: found.messageId }
+          if (found.messageId !== undefined) return { type: 'done', messageId: found.messageId, isEarlier: true }
         }
         if (!ownership.isFresh()) return NOT_MADE
         return platform.send({ ...content, key: row.key, ...replyTo }, callSignal)

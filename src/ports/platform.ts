@@ -74,11 +74,14 @@ export type PlatformConnection = {
     target: { address: ChatAddress; replyTo?: string },
     signal: AbortSignal,
   ): Promise<CallOutcome<{ messageId: string }>>
-  /** A whole message at once; `key` makes it idempotent or findable where the platform has that. */
+  /**
+   * A whole message at once; `key` makes it idempotent or findable where the platform has that. `isEarlier`: a former call
+   * made the message, perhaps with another text.
+   */
   send(
     message: OutgoingText & { key: string; replyTo?: string },
     signal: AbortSignal,
-  ): Promise<CallOutcome<{ messageId: string }>>
+  ): Promise<CallOutcome<{ messageId: string; isEarlier?: boolean }>>
   /** `key`: this content of this message, so that a repeated edit can be recognized; an interim one has none. */
   edit(message: OutgoingText & { messageId: string; key?: string }, signal: AbortSignal): Promise<CallOutcome>
   /** What a turn has done so far, where the platform has another way to show it than an edit. Lossy; `text` is what an edit would say. */
@@ -86,7 +89,7 @@ export type PlatformConnection = {
     shown: { address: ChatAddress; messageId: string; progress: Progress; text: string },
     signal: AbortSignal,
   ): Promise<CallOutcome>
-  /** The message that was sent with this key, not before `since`, on a `readable` platform. */
+  /** The message that was sent with this key, perhaps with another text, not before `since`, on a `readable` platform. */
   find?(
     sent: {
       key: string

@@ -40,13 +40,13 @@ export function newDirectory({ call }: DiscordTransport) {
     },
 
     /** The channel of a thread. Unknown channels are asked for: after a resumption Discord does not list them. */
-    async parentOf(channel: string, signal: AbortSignal): Promise<string | undefined> {
+    async parentOf(channel: string, signal: AbortSignal): Promise<CallOutcome<{ parent?: string | undefined }>> {
       if (!parents.has(channel)) {
         const found = await call<WireChannel>({ method: 'GET', path: `/channels/${channel}` }, signal)
-        if (found.type === 'failed') return undefined
+        if (found.type === 'failed') return found.failure.kind === 'dead-target' ? { type: 'done' } : found
         saw(found.result)
       }
-      return parents.get(channel) || undefined
+      return { type: 'done', parent: parents.get(channel) || undefined }
     },
   }
 }

@@ -55,7 +55,7 @@ type DiscordOptions = { settings: Pick<AccountSettings, 'groups'>; known: BotIde
 const CONTENT_FLAGS = (1 << 18) | (1 << 19)
 
 /** The platform over any transport: the lab has one with virtual time and faults. */
-function discordOver(transport: DiscordTransport, { settings, known }: DiscordOptions): PlatformConnection {
+export function discordOver(transport: DiscordTransport, { settings, known }: DiscordOptions): PlatformConnection {
   let bot: Bot | undefined = known
   const directory = newDirectory(transport)
   const { call } = transport
@@ -73,7 +73,9 @@ function discordOver(transport: DiscordTransport, { settings, known }: DiscordOp
     const to = await channelOf(address, signal)
     if (to.type === 'failed') return to
     const path = `/channels/${to.channel}/messages/${messageId}`
-    return call({ method: 'PATCH', path, body: contentOf(message) }, signal)
+    const edited = await call<{ id?: string }>({ method: 'PATCH', path, body: contentOf(message) }, signal)
+    if (edited.type === 'failed' || edited.result.id === messageId) return edited
+    return failed({ kind: 'refused', detail: 'Discord answered without the message' })
   }
 
   return {
@@ -116,12 +118,14 @@ function discordOver(transport: DiscordTransport, { settings, known }: DiscordOp
       }
       const path = `/channels/${to.channel}/messages`
       const { file } = message
-      const posted = await call<{ id?: string }>({ method: 'POST', path, body, ...defined({ file }) }, signal)
+      const request = { method: 'POST' as const, path, body, ...defined({ file }) }
+      const posted = await call<{ id?: string; content?: string }>(request, signal)
       if (posted.type === 'failed') return posted
-      const { id } = posted.result
+      const { id, content } = posted.result
       return id === undefined
         ? failed({ kind: 'unknown', detail: 'Discord answered without a message' })
-        : { type: 'done', messageId: id }
+        : // For a nonce that it knows, Discord answers with the message of then.
+          { type: 'done', messageId: id, isEarlier: content !== undefined && content.trim() !== body.content.trim() }
     },
 
     edit,
@@ -130,10 +134,11 @@ function discordOver(transport: DiscordTransport, { settings, known }: DiscordOp
      * Discord recognizes a repeated nonce for some minutes only. Later the message is looked for by its nonce or its words,
      * among those that are no other message of ours.
      */
-    async find({ key, address, text, since, isTaken }, signal) {
+    async find({ key, address, text, file, since, isTaken }, signal) {
       const to = await channelOf(address, signal)
       if (to.type === 'failed') return to
       const shown = text === '' ? PLACEHOLDER : text
+      let placeholder: string | undefined
       for (let after = snowflakeAt(since - FIND_MARGIN_MS); ; ) {
         const query = { after, limit: String(PAGE) }
         const path = `/channels/${to.channel}/messages`
@@ -144,7 +149,10 @@ function discordOver(transport: DiscordTransport, { settings, known }: DiscordOp
         const byNonce = own.find(({ nonce }) => nonce !== undefined && String(nonce) === nonceOf(key))
         const found = byNonce ?? own.find(({ id, content }) => content === shown && !isTaken(id))
         if (found) return { type: 'done', messageId: found.id }
-        if (messages.length < PAGE) return { type: 'done' }
+        // The text may have been a placeholder when it was sent.
+        if (file === undefined)
+          placeholder ??= own.find(({ id, content }) => content === PLACEHOLDER && !isTaken(id))?.id
+        if (messages.length < PAGE) return { type: 'done', ...defined({ messageId: placeholder }) }
         after = messages.at(-1)!.id
       }
     },

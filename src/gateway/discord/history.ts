@@ -1,5 +1,6 @@
+import { defined } from '../../core/defined.ts'
 import type { CallFailure } from '../../core/gateway/send-plan.ts'
-import type { ReceiveOptions } from '../../ports/platform.ts'
+import type { CallOutcome, ReceiveOptions } from '../../ports/platform.ts'
 import { picked, type StoredEvent, type WireMessage } from './read-event.ts'
 import type { ReceiveParts } from './receive-parts.ts'
 
@@ -34,30 +35,54 @@ export async function readGap(
     if (found.type === 'failed' && found.failure.kind !== 'dead-target') return found.failure
     if (found.type === 'done') channels.set(found.channel, { isDirect: true })
   }
+  const listed = await listThreads()
+  if (listed) return listed
   for (const [channel, { parent, isDirect }] of channels) {
     const failure = await readChannel(channel, { parent, isDirect })
     if (failure) return failure
   }
   return undefined
 
+  /** Threads of these channels in which something was said since then: a first mention may be in one that is not known. */
+  async function listThreads(): Promise<CallFailure | undefined> {
+    const guilds = new Set<string>()
+    for (const [channel, { parent, isDirect }] of channels) {
+      if (isDirect || parent !== undefined) continue
+      const found = await read<{ guild_id?: string }>(`/channels/${channel}`)
+      if (found.type === 'failed') return found.failure
+      if (found.result?.guild_id !== undefined) guilds.add(found.result.guild_id)
+    }
+    for (const guild of guilds) {
+      const active = await read<{ threads?: WireThread[] }>(`/guilds/${guild}/threads/active`)
+      if (active.type === 'failed') return active.failure
+      for (const { id, parent_id: parent, last_message_id: last } of active.result?.threads ?? []) {
+        const isQuiet = last != null && BigInt(last) <= BigInt(after)
+        if (parent != null && channels.has(parent) && !isQuiet) channels.set(id, { isDirect: false, parent })
+      }
+    }
+    return undefined
+  }
+
+  /** Waits as long as Discord asks for. Without a result: the place is gone, with what was said there. */
+  async function read<T>(path: string, query?: Record<string, string>): Promise<CallOutcome<{ result?: T }>> {
+    for (;;) {
+      const outcome = await transport.call<T>({ method: 'GET', path, ...defined({ query }) }, signal)
+      if (outcome.type === 'done') return outcome
+      const { kind, retryAfterMs = DEFAULT_WAIT_MS } = outcome.failure
+      if (kind === 'dead-target') return { type: 'done' }
+      if (kind !== 'rate-limited' || signal.aborted) return outcome
+      await sleep(retryAfterMs)
+    }
+  }
+
   async function readChannel(
     channel: string,
     { parent, isDirect }: { parent: string | undefined; isDirect: boolean },
   ): Promise<CallFailure | undefined> {
     for (let last = after; !signal.aborted; ) {
-      const query = { after: last, limit: String(PAGE) }
-      const read = await transport.call<WireMessage[]>(
-        { method: 'GET', path: `/channels/${channel}/messages`, query },
-        signal,
-      )
-      if (read.type === 'failed') {
-        const { kind, retryAfterMs = DEFAULT_WAIT_MS } = read.failure
-        if (kind === 'dead-target') return undefined
-        if (kind !== 'rate-limited') return read.failure
-        await sleep(retryAfterMs)
-        continue
-      }
-      const messages = read.result.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1))
+      const page = await read<WireMessage[]>(`/channels/${channel}/messages`, { after: last, limit: String(PAGE) })
+      if (page.type === 'failed') return page.failure
+      const messages = (page.result ?? []).toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1))
       const events = messages.filter(({ author }) => author?.id !== bot.id).map(eventOf)
       if (events.length > 0) await take(events)
       if (messages.length < PAGE) return undefined
@@ -73,3 +98,5 @@ export async function readGap(
     }
   }
 }
+
+type WireThread = { id: string; parent_id?: string | null; last_message_id?: string | null }

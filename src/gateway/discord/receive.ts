@@ -39,7 +39,8 @@ export async function receiveEvents(options: ReceiveOptions, parts: ReceiveParts
   let ignored = 0
 
   const fail = (reason: unknown) => {
-    fault ??= { reason }
+    if (reason instanceof LookupFailed) failure ??= reason.failure
+    else fault ??= { reason }
     over.abort()
   }
 
@@ -120,7 +121,10 @@ export async function receiveEvents(options: ReceiveOptions, parts: ReceiveParts
       if (author) directory.sawDirect(author.id, channel_id)
       return {}
     }
-    return defined({ parent: await directory.parentOf(channel_id, signal) })
+    const found = await directory.parentOf(channel_id, signal)
+    // As a message of an unknown channel it would be refused: the next connection gets it again.
+    if (found.type === 'failed') throw new LookupFailed(found.failure)
+    return defined({ parent: found.parent })
   }
 
   /** Within 3 seconds Discord wants an answer. What follows is said by messages, which no token limits in time. */
@@ -172,6 +176,15 @@ export async function receiveEvents(options: ReceiveOptions, parts: ReceiveParts
   await Promise.all([draining, reading])
   if (fault) throw fault.reason
   return failure ?? ended
+}
+
+/** A channel could not be asked for. Nothing is wrong here, and the connection begins again. */
+class LookupFailed extends Error {
+  readonly failure: CallFailure
+  constructor(failure: CallFailure) {
+    super(failure.detail)
+    this.failure = failure
+  }
 }
 
 type Arrived = Dispatch & { sessionId: string | undefined }

@@ -58,7 +58,7 @@ const refusing = (failure: CallFailure): SlackTransport => ({
 type SlackOptions = { settings: Pick<AccountSettings, 'groups'>; known: BotIdentity | undefined }
 
 /** The platform over any transport: the lab has one with virtual time and faults. */
-function slackOver(transport: SlackTransport, { settings, known }: SlackOptions): PlatformConnection {
+export function slackOver(transport: SlackTransport, { settings, known }: SlackOptions): PlatformConnection {
   let bot: Bot | undefined = known
   let own: { botId: string | undefined; teamId: string | undefined } = { botId: undefined, teamId: undefined }
   const directory = newDirectory(transport)
@@ -164,6 +164,7 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
       const oldest = String((since - FIND_MARGIN_MS) / 1_000)
       const method = thread === undefined ? 'conversations.history' : 'conversations.replies'
       const about = { channel, oldest, limit: 200, include_all_metadata: true, ...defined({ ts: thread }) }
+      let stream: string | undefined
       for (let cursor = ''; ; ) {
         const read = await call<Page>(method, { ...about, ...defined({ cursor: cursor || undefined }) }, signal)
         // A thread that is gone has no message of ours.
@@ -172,8 +173,10 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
         const withKey = messages.find(({ metadata }) => metadata?.event_payload?.key === key)
         const found = file === undefined ? withKey?.ts : findFile(messages, { name: file, user: bot?.id, isTaken })
         if (found !== undefined) return { type: 'done', messageId: found }
+        if (file === undefined)
+          stream ??= messages.find((message) => isEmptyStream(message) && !isTaken(message.ts!))?.ts
         cursor = response_metadata?.next_cursor ?? ''
-        if (cursor === '') return { type: 'done' }
+        if (cursor === '') return { type: 'done', ...defined({ messageId: stream }) }
       }
     },
 
@@ -192,11 +195,18 @@ function slackOver(transport: SlackTransport, { settings, known }: SlackOptions)
     close: async () => undefined,
   }
 
+  /** A stream carries no key. One that began and was lost shows nothing, and no other message of ours is like that. */
+  function isEmptyStream({ ts, user, text, metadata, files }: WireSent): boolean {
+    return ts !== undefined && user === bot?.id && !text && metadata === undefined && !files?.length
+  }
+
   async function update(
     { channel, ts, message }: { channel: string; ts: string; message: Omit<OutgoingText, 'address'> },
     signal: AbortSignal,
   ): Promise<CallOutcome> {
-    return call('chat.update', { channel, ts, ...contentOf(message) }, signal)
+    const updated = await call<{ ts?: string }>('chat.update', { channel, ts, ...contentOf(message) }, signal)
+    if (updated.type === 'failed' || updated.result.ts === ts) return updated
+    return failed({ kind: 'refused', detail: 'Slack answered without the message' })
   }
 }
 
@@ -204,13 +214,16 @@ const EVENT_TYPE = 'holdfast_message'
 /** Clocks differ. */
 const FIND_MARGIN_MS = 330_000
 
+type WireSent = {
+  ts?: string
+  user?: string
+  text?: string
+  metadata?: { event_payload?: { key?: unknown } }
+  files?: { id?: string; name?: string; title?: string }[]
+}
+
 type Page = {
-  messages?: {
-    ts?: string
-    user?: string
-    metadata?: { event_payload?: { key?: unknown } }
-    files?: { id?: string; name?: string; title?: string }[]
-  }[]
+  messages?: WireSent[]
   response_metadata?: { next_cursor?: string }
 }
 

@@ -104,9 +104,10 @@ export function telegramOver(call: TelegramTransport, { settings, known, files }
     capabilities: CAPABILITIES,
 
     async identify(signal) {
-      const me = await call<{ id: number; username?: string; first_name?: string }>('getMe', {}, { signal })
+      const me = await call<{ id?: number; username?: string; first_name?: string }>('getMe', {}, { signal })
       if (me.type === 'failed') return me
       const { id, username, first_name: name = '' } = me.result
+      if (id === undefined) return failed({ kind: 'unknown', detail: 'Telegram answered without a bot' })
       bot = { id: String(id), name: username ?? name }
       // Without its menu the bot works too.
       const commands = Object.entries(CHAT_COMMANDS).map(([command, description]) => ({ command, description }))
@@ -144,7 +145,8 @@ export function telegramOver(call: TelegramTransport, { settings, known, files }
       const payload = { chat_id: message.address.chatId, message_id: Number(messageId), ...textOf(message) }
       const edited = await call<{ message_id?: number } | true>('editMessageText', payload, { signal })
       if (edited.type === 'failed') return edited
-      const isOther = edited.result !== true && (edited.result.message_id ?? Number(messageId)) !== Number(messageId)
+      if (edited.result === true) return failed({ kind: 'refused', detail: 'Telegram answered without the message' })
+      const isOther = (edited.result.message_id ?? Number(messageId)) !== Number(messageId)
       return isOther ? failed({ kind: 'refused', detail: 'Telegram edited another message' }) : { type: 'done' }
     },
 

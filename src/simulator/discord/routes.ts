@@ -39,6 +39,14 @@ export const ROUTES: readonly [pattern: RegExp, route: Route][] = [
       return channel ? ok(channel) : failure(404, 10003, 'Unknown Channel')
     },
   ],
+  [
+    /^GET \/guilds\/(\d+)\/threads\/active$/,
+    ([id = ''], _, { channels, messages }) => {
+      const threads = [...channels.values()].filter((each) => each.guild_id === id && each.parent_id !== undefined)
+      const lastIn = (thread: string) => messages.findLast(({ channel }) => channel.id === thread)?.id ?? null
+      return ok({ threads: threads.map((each) => ({ ...each, last_message_id: lastIn(each.id) })), members: [] })
+    },
+  ],
   [/^GET \/channels\/(\d+)\/messages$/, listMessages],
   [/^POST \/channels\/(\d+)\/messages$/, createMessage],
   [/^PATCH \/channels\/(\d+)\/messages\/(\d+)$/, editMessage],

@@ -1,4 +1,10 @@
+import { DISCORD_BUGS } from './discord-bugs.ts'
 import type { PlantedBug } from './plant.ts'
+import { SLACK_BUGS } from './slack-bugs.ts'
+
+/** A bug in what both platforms use, for the simulated days of each. */
+const onBoth = (bug: Omit<PlantedBug, 'lab'>): PlantedBug[] =>
+  (['slack', 'discord'] as const).map((lab) => ({ ...bug, lab, name: `${bug.name} (${lab})` }))
 
 /** Bugs in the gateway, for the simulator of two servers with one account. */
 export const GATEWAY_BUGS: PlantedBug[] = [
@@ -85,4 +91,41 @@ export const GATEWAY_BUGS: PlantedBug[] = [
     replace: 'deps.context.deps.randomness.uuid()}` }]',
     breaks: 'nothing happens twice: the otid comes from the update',
   },
+  ...SLACK_BUGS,
+  ...DISCORD_BUGS,
+  ...onBoth({
+    name: 'the history is not read before a send is repeated',
+    file: 'gateway/outbound-pump.ts',
+    find: 'if (row.failures > 0 && platform.find) {',
+    replace: 'if (row.failures < 0 && platform.find) {',
+    breaks: 'nothing happens twice: an unknown send is looked for before it is made again',
+  }),
+  ...onBoth({
+    name: 'an answer is sent again after a refused edit',
+    file: 'core/gateway/send-plan.ts',
+    find: "  'rate-limited': { state: 'pending', wait: 'asked' },\n",
+    replace: "  'rate-limited': { state: 'pending', wait: 'now', forgets: 'message' },\n",
+    breaks: 'nothing happens twice: a refused edit waits and is made again',
+  }),
+  ...onBoth({
+    name: 'an approval token works twice',
+    file: 'storage/gateway/chats.ts',
+    find: "    .where('token', '=', p('token'))\n    .where('decision', 'is', null),\n",
+    replace: "    .where('token', '=', p('token')),\n",
+    breaks: 'nothing is hidden: the first press counts',
+  }),
+  ...onBoth({
+    name: 'two processes own one account',
+    file: 'storage/gateway/accounts.ts',
+    find: '(select id from workers where expires_at > ',
+    replace: "(select id from workers where id = 'none' and expires_at > ",
+    breaks: 'nothing happens twice: one process receives for an account',
+  }),
+  ...onBoth({
+    name: 'a message that a former call made is taken for the answer',
+    file: 'gateway/outbound-pump.ts',
+    find: "isEarlier && capabilities.edits ? 'place' : call",
+    replace: "isEarlier && !capabilities.edits ? 'place' : call",
+    breaks: 'nothing is lost: a placeholder that is found becomes the answer',
+  }),
 ]

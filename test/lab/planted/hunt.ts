@@ -35,8 +35,7 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
       onViolation: 'stop',
       repeatEvery: 0,
       silenceMs: SILENCE_MS,
-      // Of this process: it ends with it, also when a worker is killed.
-      ...defined({ environment: server && { TEST_DATABASE_URL: server.url } }),
+      environment: environmentOf(bug, server),
     })
     const found = report.violations[0]
     const ms = performance.now() - started
@@ -53,6 +52,12 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
     remove()
     await server?.stop()
   }
+}
+
+/** The server is of this process: it ends with it, also when a worker is killed. */
+function environmentOf({ lab }: PlantedBug, server: { url: string } | undefined): Record<string, string> {
+  if (server) return { TEST_DATABASE_URL: server.url }
+  return lab === 'slack' || lab === 'discord' ? { LAB_PLATFORM: lab } : {}
 }
 
 /** A patch that no longer applies must not hide the results of the others. */

@@ -11,7 +11,7 @@ export type PlantedBug = {
   find: string
   replace: string
   /** The simulation that must find it; without it, a day of turns. `feed` needs PostgreSQL. */
-  lab?: 'imports' | 'gateway' | 'feed'
+  lab?: 'imports' | 'gateway' | 'slack' | 'discord' | 'feed'
   /** The promise that the bug breaks. */
   breaks: string
 }
@@ -23,6 +23,8 @@ const WORKERS = {
   turns: 'seed-worker.ts',
   imports: 'import-seed-worker.ts',
   gateway: 'gateway/gateway-seed-worker.ts',
+  slack: 'gateway/gateway-seed-worker.ts',
+  discord: 'gateway/gateway-seed-worker.ts',
   feed: 'feed-seed-worker.ts',
 } as const
 

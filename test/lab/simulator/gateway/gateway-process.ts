@@ -1,11 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { sha256 } from '../../../../src/config/sha256.ts'
-import type { AccountSettings } from '../../../../src/core/gateway/settings.ts'
 import { startEngine } from '../../../../src/engine/engine.ts'
 import type { EngineDeps } from '../../../../src/engine/engine-deps.ts'
 import { newHistoryCache } from '../../../../src/engine/history-cache.ts'
 import { startGateway } from '../../../../src/gateway/gateway.ts'
-import { telegramOver } from '../../../../src/gateway/telegram/telegram.ts'
 import { newStreams } from '../../../../src/live/streams.ts'
 import { StorageError } from '../../../../src/ports/storage-error.ts'
 import type { Store } from '../../../../src/ports/store.ts'
@@ -20,7 +18,7 @@ import { newStubContext, noCredentials, stubEngineDeps } from '../../../harness/
 import { tool } from '../../../harness/tools.ts'
 import type { Kernel } from '../kernel.ts'
 import { simulatedClock } from '../process.ts'
-import type { SimulatedTelegram } from './simulated-telegram.ts'
+import type { SimulatedPlatform } from './simulated-platform.ts'
 
 export type GatewayProcess = {
   readonly isAlive: boolean
@@ -33,8 +31,7 @@ export type GatewayProcessDeps = {
   name: string
   kernel: Kernel
   database: DatabaseSync
-  telegram: SimulatedTelegram
-  settings: AccountSettings
+  platform: SimulatedPlatform
   /** Whether calls to the store may fail now. */
   hasStoreFaults(): boolean
   posted(to: string): void
@@ -44,7 +41,7 @@ export type GatewayProcessDeps = {
 
 /** A server with a gateway, its own memory and clock, on a shared database and a shared platform. */
 export async function startGatewayProcess(parts: GatewayProcessDeps): Promise<GatewayProcess> {
-  const { name, kernel, database, telegram, settings, posted, report, onDeath } = parts
+  const { name, kernel, database, platform, posted, report, onDeath } = parts
   const life = newKillSwitch()
   let pausedUntil = 0
   const inside = (task: () => void) => {
@@ -87,11 +84,10 @@ export async function startGatewayProcess(parts: GatewayProcessDeps): Promise<Ga
   const engine = await startEngine(deps, { maxRunning: 4 })
   const defaults = { model: 'test/model' as const, maxSteps: 6, maxDurationMs: 300_000, approvalTtlMs: 3_600_000 }
   const context = newStubContext({ deps, engine, snapshot: shared.snapshot, defaults })
-  const transport = telegram.transportFor({ isAlive: () => life.isAlive, inside, kill })
   startGateway({
-    accounts: { bot: settings },
+    accounts: { bot: platform.settings },
     context,
-    open: async (given, known) => telegramOver(transport, { settings: given, known, files: 'http://127.0.0.1:9' }),
+    open: platform.openFor({ isAlive: () => life.isAlive, inside, kill }),
   })
   return {
     get isAlive() {
@@ -106,10 +102,14 @@ export async function startGatewayProcess(parts: GatewayProcessDeps): Promise<Ga
   }
 }
 
-/** `post …` has a call that needs approval; every other message is repeated. */
-function scriptFor(said: string) {
+/** `post …` has a call that needs approval; every other message is repeated, `slow …` bit by bit. */
+function scriptFor(input: string) {
+  // In groups the message says who wrote it.
+  const said = input.replace(/^\[message from .*\]\n+/, '')
   const [, to] = /^post (.+)$/.exec(said) ?? []
-  if (to === undefined) return [{ text: `You said: ${said}` }]
+  const isSlow = said.startsWith('slow ')
+  const pace = { chunkSize: 5, delayMs: 900 }
+  if (to === undefined) return [isSlow ? { text: `You said: ${said}`, pace } : { text: `You said: ${said}` }]
   return [{ text: `May I? ${said}`, calls: [{ tool: 'post', input: { to } }] }, { text: `Done: ${said}` }]
 }
 

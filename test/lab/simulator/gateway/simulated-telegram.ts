@@ -1,44 +1,30 @@
 import type { CallFailure } from '../../../../src/core/gateway/send-plan.ts'
+import { telegramOver } from '../../../../src/gateway/telegram/telegram.ts'
 import { failed, outcomeOf, type TelegramTransport } from '../../../../src/gateway/telegram/transport.ts'
 import type { CallOutcome } from '../../../../src/ports/platform.ts'
 import { failure, METHODS, type MethodAnswer } from '../../../../src/simulator/telegram/methods.ts'
 import { newRates, TELEGRAM_RATES } from '../../../../src/simulator/telegram/rates.ts'
-import { newWorld, type World } from '../../../../src/simulator/telegram/world.ts'
+import { newWorld } from '../../../../src/simulator/telegram/world.ts'
 import type { Kernel } from '../kernel.ts'
+import type { Host, SimulatedPlatform } from './simulated-platform.ts'
 
-export const TOKEN = '4242:simulated'
+const TOKEN = '4242:simulated'
 
-/** What can go wrong at the platform. A day has some of it. */
-export type PlatformFault = 'cut-before' | 'cut-after' | 'flood' | 'down' | 'redelivery' | 'nothing'
-
-type Host = {
-  isAlive(): boolean
-  /** Runs a task inside the process: not while it is paused, never after its death. */
-  inside(task: () => void): void
-  kill(why: string): void
-}
-
-export type SimulatedTelegram = {
-  world: World
-  transportFor(host: Host): TelegramTransport
-  /** Polls that were ended by another one, since this moment of the simulation. */
-  conflictsSince(at: number): number
-  endFaults(): void
-}
+export const TELEGRAM_FAULTS = ['cut-before', 'cut-after', 'flood', 'down', 'redelivery', 'nothing'] as const
 
 const LOST: CallFailure = { kind: 'unknown', detail: 'the answer was lost' }
 const NEVER_SENT: CallFailure = { kind: 'unreachable', detail: 'no connection' }
 const SENDING = new Set(['sendMessage', 'editMessageText'])
 
 /** The simulated Telegram of the product on virtual time, with faults in every call. */
-export function newSimulatedTelegram(kernel: Kernel, faults: ReadonlySet<PlatformFault>): SimulatedTelegram {
+export function newSimulatedTelegram(kernel: Kernel, faults: ReadonlySet<string>): SimulatedPlatform {
   const world = newWorld({ now: () => kernel.now() })
   world.addBot(TOKEN)
   const rateOf = newRates(TELEGRAM_RATES, world.now)
   const conflicts: number[] = []
   let poll: { end(answer: MethodAnswer): void } | undefined
   let isOver = false
-  const strikes = (fault: PlatformFault, odds: number) => !isOver && faults.has(fault) && kernel.chance(odds)
+  const strikes = (fault: string, odds: number) => !isOver && faults.has(fault) && kernel.chance(odds)
 
   function transportFor(host: Host): TelegramTransport {
     /** The answer reaches the process, unless it died or was cut off. */
@@ -98,9 +84,37 @@ export function newSimulatedTelegram(kernel: Kernel, faults: ReadonlySet<Platfor
     look(false)
   }
 
+  const userOf = (person: number) => ({ id: 3_000 + person, first_name: `U${person}` })
+
   return {
-    world,
-    transportFor,
+    settings: {
+      platform: 'telegram',
+      token: TOKEN,
+      access: 'open',
+      allow: [],
+      groups: {},
+      approvers: [],
+      busy: 'queue',
+      routing: 'per-chat',
+      toolsets: {},
+    },
+    openFor: (host) => async (settings, known) =>
+      telegramOver(transportFor(host), { settings, known, files: 'http://127.0.0.1:9' }),
+    say: (text, person) => void world.say(text, { user: userOf(person) }),
+    said: () =>
+      world.messages
+        .filter(({ from }) => from.is_bot)
+        .map(({ message_id, text, versions, buttons }) => ({
+          id: String(message_id),
+          text,
+          versions,
+          counted: [text, ...versions],
+          buttons,
+        })),
+    press(id, data) {
+      const message = world.messages.find(({ message_id }) => String(message_id) === id)
+      if (message) world.press(message, data, { id: message.chat.id, first_name: 'Presser' })
+    },
     conflictsSince: (at) => conflicts.filter((each) => each >= at).length,
     endFaults() {
       isOver = true
