@@ -6,6 +6,7 @@ import type { InputPart } from '../core/message.ts'
 import { type FileTarget, hasWorkspace, saveReceived } from '../service/gateway/chat-files.ts'
 import type { NewInput } from '../service/messages/send-message.ts'
 import type { AccountDeps } from './account-deps.ts'
+import { earlierMessages } from './earlier-messages.ts'
 
 type IncomingMessage = Extract<Incoming, { type: 'message' }>
 type StoredMessage = { row: InboundRow; message: IncomingMessage }
@@ -29,9 +30,9 @@ export async function inputsOf(
   for (const each of messages)
     for (const [index, attachment] of each.message.attachments.entries())
       media.push(await partOf(attachment, { key: `${each.row.number}-${index + 1}`, target }, deps))
-  const header = headerOf(message, deps)
+  const heads = [headerOf(message, deps), await earlierMessages(message, deps)]
   const content: InputPart[] = [
-    ...(header === undefined ? [] : [{ type: 'text' as const, text: header }]),
+    ...heads.flatMap((head) => (head === undefined ? [] : note(head))),
     ...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]),
     ...media,
   ]

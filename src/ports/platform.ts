@@ -46,6 +46,9 @@ export type OutgoingText = {
 /** The outcome of a call. A failure is a value; the call itself is never repeated by the platform. */
 export type CallOutcome<T = object> = ({ type: 'done' } & T) | { type: 'failed'; failure: CallFailure }
 
+/** What was said in a thread before the bot was mentioned there. */
+export type EarlierMessage = { from: string | undefined; text: string }
+
 export type ReceiveOptions = {
   /** Up to where updates are committed already. */
   cursor: string | undefined
@@ -103,6 +106,11 @@ export type PlatformConnection = {
     },
     signal: AbortSignal,
   ): Promise<CallOutcome<{ messageId?: string }>>
+  /** The last messages of a thread before this one, the oldest first; own ones have no name. */
+  earlier?(
+    place: { address: ChatAddress; before: string; limit: number },
+    signal: AbortSignal,
+  ): Promise<CallOutcome<{ messages: EarlierMessage[] }>>
   /** Answers the press of a button, which a person waits for. */
   acknowledgePress(pressId: string, text: string, signal: AbortSignal): Promise<CallOutcome>
   /** Shows that the bot is at work. Lossy. */

@@ -6,8 +6,9 @@ import { lastInput } from '../../src/providers/scripted/current-turn.ts'
 import { listAccounts } from '../../src/service/gateway/accounts.ts'
 import { approvePairing } from '../../src/service/gateway/pairings.ts'
 import { listInbound } from '../../src/service/gateway/updates.ts'
+import { BOT } from '../../src/simulator/discord/world.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { openDiscordFixture } from './fixture-discord.ts'
+import { openDiscordFixture, TEAM, THREAD } from './fixture-discord.ts'
 import { until } from './fixture-gateway.ts'
 
 const echo = ({ messages }: ModelRequest) => [{ text: `You said: ${lastInput(messages)}` }]
@@ -146,4 +147,20 @@ test('Discord: files reach the model, and edits, notices and bots end with their
   const ended = () => listInbound({ limit: 10, state: 'ended' }, fixture.context)
   await until(async () => (await ended()).length === 3, discord)
   assert.deepEqual((await ended()).map(({ reason }) => reason).sort(), ['bot', 'edited', 'service-message'])
+})
+
+test('Discord: a mention in the middle of a thread brings what was said before, as data, once', async (context) => {
+  const { discord, waitFor, connected } = await openDiscordFixture(context, {
+    home: { script: echo },
+    settings: { groups: { [TEAM.id]: { allow: ['*'] } } },
+  })
+  await connected()
+  for (let count = 1; count <= 25; count++) discord.say(`reply ${count}`, { channel: THREAD })
+  discord.say(`<@${BOT.id}> why?`, { channel: THREAD })
+  const first = await waitFor(/why\?/, THREAD.id)
+  const [, json = ''] = /^\[earlier messages of this thread: (.*)\]$/m.exec(first.content) ?? []
+  const earlier = JSON.parse(json) as { from: string; text: string }[]
+  assert.deepEqual([earlier.length, earlier[0]], [20, { from: 'Ada', text: 'reply 6' }])
+  discord.say('and now?', { channel: THREAD })
+  assert.doesNotMatch((await waitFor(/and now\?/, THREAD.id)).content, /earlier messages/)
 })

@@ -7,7 +7,7 @@ import type { AccountSettings } from '../../core/gateway/settings.ts'
 import type { BotIdentity, CallOutcome, Capabilities, OutgoingText, PlatformConnection } from '../../ports/platform.ts'
 import { newDirectory } from './directory.ts'
 import { NO_CONTENT_INTENT } from './errors.ts'
-import { type Bot, readStored } from './read-event.ts'
+import { type Bot, nameOf, plainText, readStored, type WireMessage } from './read-event.ts'
 import { receiveEvents } from './receive.ts'
 import { snowflakeAt } from './snowflake.ts'
 import { type DiscordTransport, failed } from './transport.ts'
@@ -155,6 +155,20 @@ export function discordOver(transport: DiscordTransport, { settings, known }: Di
         if (messages.length < PAGE) return { type: 'done', ...defined({ messageId: placeholder }) }
         after = messages.at(-1)!.id
       }
+    },
+
+    async earlier({ address, before, limit }, signal) {
+      const path = `/channels/${address.thread}/messages`
+      const query = { before, limit: String(limit) }
+      const read = await call<WireMessage[]>({ method: 'GET', path, query }, signal)
+      if (read.type === 'failed') return read
+      const said = read.result.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1))
+      const messages = said.flatMap((message) => {
+        const text = plainText(message, bot)
+        const { author } = message
+        return text === '' ? [] : [{ from: !author || author.id === bot?.id ? undefined : nameOf(author), text }]
+      })
+      return { type: 'done', messages }
     },
 
     /** The press was deferred when it arrived. After 15 minutes nothing can be said to it, and the message shows what was decided. */

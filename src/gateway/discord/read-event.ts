@@ -94,7 +94,7 @@ function isAddressed(
 }
 
 /** Mentions are written out, and the one of the bot is left out. */
-function plainText({ content = '', mentions = [] }: WireMessage, bot: Bot | undefined): string {
+export function plainText({ content = '', mentions = [] }: WireMessage, bot: Bot | undefined): string {
   const names = new Map(mentions.map((user) => [user.id, nameOf(user)]))
   return content
     .replaceAll(/<@!?(\d+)>/g, (whole, id: string) =>
@@ -127,7 +127,7 @@ const chatOf = (
   return parent === undefined ? { id: channel_id, kind: 'group' } : { id: parent, kind: 'group', thread: channel_id }
 }
 
-const nameOf = ({ global_name, username, id }: WireUser): string => global_name || username || id
+export const nameOf = ({ global_name, username, id }: WireUser): string => global_name || username || id
 
 const senderOf = (user: WireUser, nick: string | null | undefined, isWebhook: boolean) => ({
   id: user.id,

@@ -6,6 +6,7 @@ import type { ChatAddress } from '../../core/gateway/session.ts'
 import type { AccountSettings } from '../../core/gateway/settings.ts'
 import type { BotIdentity, CallOutcome, Capabilities, OutgoingText, PlatformConnection } from '../../ports/platform.ts'
 import { newDirectory } from './directory.ts'
+import { earlierIn } from './earlier.ts'
 import { escapeText } from './mrkdwn.ts'
 import { type Bot, parseStored, readEvent } from './read-event.ts'
 import { receiveEvents } from './receive.ts'
@@ -179,6 +180,8 @@ export function slackOver(transport: SlackTransport, { settings, known }: SlackO
         if (cursor === '') return { type: 'done', ...defined({ messageId: stream }) }
       }
     },
+
+    earlier: (place, signal) => earlierIn(place, { transport, directory, bot }, signal),
 
     async acknowledgePress(pressId, text, signal) {
       const [channel = '', user = '', thread = ''] = pressId.split('|')

@@ -80,9 +80,11 @@ function listMessages([id = '']: string[], { query }: Request, { channels, messa
   if (!channels.has(id)) return failure(404, 10003, 'Unknown Channel')
   const limit = Math.min(Number(query.get('limit') ?? 50), 100)
   const after = query.get('after')
-  const all = messages.filter(
-    ({ channel, id: each }) => channel.id === id && (after === null || BigInt(each) > BigInt(after)),
-  )
+  const before = query.get('before')
+  const all = messages
+    .filter(({ channel }) => channel.id === id)
+    .filter(({ id: each }) => after === null || BigInt(each) > BigInt(after))
+    .filter(({ id: each }) => before === null || BigInt(each) < BigInt(before))
   const page = after === null ? all.slice(-limit) : all.slice(0, limit)
   // The nonce is told with the event only.
   return ok(page.toReversed().map((message) => Object.assign(wireMessage(message), { nonce: undefined })))

@@ -104,8 +104,8 @@ export async function startGatewayProcess(parts: GatewayProcessDeps): Promise<Ga
 
 /** `post …` has a call that needs approval; every other message is repeated, `slow …` bit by bit. */
 function scriptFor(input: string) {
-  // In groups the message says who wrote it.
-  const said = input.replace(/^\[message from .*\]\n+/, '')
+  // In groups the message says who wrote it, and in a thread what was said before.
+  const said = input.replace(/^(\[(message from|earlier messages) .*\]\n+)+/, '')
   const [, to] = /^post (.+)$/.exec(said) ?? []
   const isSlow = said.startsWith('slow ')
   const pace = { chunkSize: 5, delayMs: 900 }
