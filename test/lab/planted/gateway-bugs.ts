@@ -101,13 +101,6 @@ export const GATEWAY_BUGS: PlantedBug[] = [
     breaks: 'nothing happens twice: an unknown send is looked for before it is made again',
   }),
   ...onBoth({
-    name: 'an answer is sent again after a refused edit',
-    file: 'core/gateway/send-plan.ts',
-    find: "  'rate-limited': { state: 'pending', wait: 'asked' },\n",
-    replace: "  'rate-limited': { state: 'pending', wait: 'now', forgets: 'message' },\n",
-    breaks: 'nothing happens twice: a refused edit waits and is made again',
-  }),
-  ...onBoth({
     name: 'an approval token works twice',
     file: 'storage/gateway/chats.ts',
     find: "    .where('token', '=', p('token'))\n    .where('decision', 'is', null),\n",
