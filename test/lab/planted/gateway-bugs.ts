@@ -93,13 +93,22 @@ export const GATEWAY_BUGS: PlantedBug[] = [
   },
   ...SLACK_BUGS,
   ...DISCORD_BUGS,
-  ...onBoth({
-    name: 'the history is not read before a send is repeated',
+  {
+    name: 'the history of Slack is not read before a send is repeated',
+    lab: 'slack',
     file: 'gateway/outbound-pump.ts',
     find: 'if (row.failures > 0 && platform.find) {',
     replace: 'if (row.failures < 0 && platform.find) {',
     breaks: 'nothing happens twice: an unknown send is looked for before it is made again',
-  }),
+  },
+  {
+    name: 'an answer is sent to Discord again after a refused edit',
+    lab: 'discord',
+    file: 'core/gateway/send-plan.ts',
+    find: "  'rate-limited': { state: 'pending', wait: 'asked' },\n",
+    replace: "  'rate-limited': { state: 'pending', wait: 'now', forgets: 'message' },\n",
+    breaks: 'nothing happens twice: a refused edit waits and is made again',
+  },
   ...onBoth({
     name: 'an approval token works twice',
     file: 'storage/gateway/chats.ts',
@@ -113,12 +122,5 @@ export const GATEWAY_BUGS: PlantedBug[] = [
     find: '(select id from workers where expires_at > ',
     replace: "(select id from workers where id = 'none' and expires_at > ",
     breaks: 'nothing happens twice: one process receives for an account',
-  }),
-  ...onBoth({
-    name: 'a message that a former call made is taken for the answer',
-    file: 'gateway/outbound-pump.ts',
-    find: "isEarlier && capabilities.edits ? 'place' : call",
-    replace: "isEarlier && !capabilities.edits ? 'place' : call",
-    breaks: 'nothing is lost: a placeholder that is found becomes the answer',
   }),
 ]

@@ -141,8 +141,11 @@ export function newSimulatedDiscord(kernel: Kernel, faults: ReadonlySet<string>)
       identify(connection)
       return
     }
-    if (session.connection?.isOpen && session.connection !== connection && session.connection.host.isAlive())
-      drop(session.connection)
+    const { connection: former } = session
+    if (former?.isOpen && former !== connection && former.host.isAlive()) {
+      conflicts.push(kernel.now())
+      drop(former)
+    }
     kernel.log(`${session.id} is resumed after ${known.sequence}`)
     session.connection = connection
     connection.session = session
