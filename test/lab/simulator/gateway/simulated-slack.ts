@@ -132,6 +132,7 @@ export function newSimulatedSlack(kernel: Kernel, faults: ReadonlySet<string>): 
           })
         }),
       download: async () => failed({ kind: 'refused', detail: 'there are no files here' }),
+      upload: async () => failed({ kind: 'refused', detail: 'there are no files here' }),
     }
   }
 
