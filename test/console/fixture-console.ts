@@ -51,6 +51,8 @@ export const openConsole: OpenConsole = async (context, environment = {}) => {
       (await request<{ id: string }>('POST', '/v1/agents', { name, model: 'scripted/friendly', tools })).id,
     async openPage({ key = KEY, prepare, ...options } = {}) {
       const page = await (await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })).newPage()
+      // A busy machine starts a page in many seconds.
+      page.setDefaultTimeout(60_000)
       if (prepare !== undefined) await page.addInitScript(prepare)
       page.on('pageerror', (fault) => faults.push(`the page throws: ${fault.message}`))
       page.on('console', (message) => {

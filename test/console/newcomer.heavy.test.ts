@@ -232,6 +232,13 @@ test('a newcomer with the printed link alone makes an agent, talks to it, approv
   await look(page, '24-settings')
   await page.evaluate("document.querySelector('main').scrollTop = 1e6")
   await look(page, '25-settings-end')
+  // Processes of a workspace outlive the server; they end with the agent.
+  await screen(page, 'Agents')
+  await page.getByRole('link', { name: 'Ada' }).click()
+  await page.getByRole('link', { name: 'Model and settings' }).click()
+  await page.getByRole('button', { name: 'Delete this agent' }).click()
+  await page.getByRole('button', { name: 'Delete it' }).click()
+  await page.getByText('No agents yet.').waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('API key').waitFor()
   await page.getByLabel('API key').fill('wrong')

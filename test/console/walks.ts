@@ -216,8 +216,9 @@ export function testWalks(
     const requested: string[] = []
     page.on('request', (one) => requested.push(one.url()))
     await openChat(page)
-    await page.locator('details.tool', { hasText: 'read_notes' }).locator('summary').click()
-    await page.locator('.result', { hasText: '<script>' }).waitFor()
+    const result = page.locator('details.tool', { hasText: 'read_notes' })
+    await result.locator('summary').click()
+    await result.locator('.result', { hasText: '<script>' }).waitFor()
     assert.equal(await page.evaluate(() => (globalThis as { hit?: number }).hit), undefined)
     assert.equal(await page.locator('.log script, .log style, .log form, .log svg, .log img').count(), 0)
     assert.deepEqual(
@@ -259,7 +260,7 @@ export function testWalks(
     const { openPage, request } = await openConsole(context)
     const page = await openPage()
     await page.getByRole('link', { name: 'Agents' }).click()
-    await page.getByText('Create an agent').click()
+    // The form is open, because there is no agent yet.
     await page.getByLabel('Name').fill('ada')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('heading', { name: 'ada' }).waitFor()
@@ -267,6 +268,8 @@ export function testWalks(
     const [agent] = await request<{ id: string }[]>('GET', '/v1/agents')
     const block = await request<{ id: string }>('POST', '/v1/blocks', { label: 'human', value: 'nothing yet' })
     await request('PATCH', `/v1/agents/${agent!.id}/core-memory/blocks/attach/${block.id}`, {})
+    // Attaching a block is not announced in the stream of changes.
+    await page.reload()
     await page.getByRole('link', { name: 'Memory' }).click()
     const field = page.getByLabel('Content of human')
     await field.fill('my draft')
