@@ -172,6 +172,7 @@ const limitsOf = (values: SectionValues<typeof LIMITS>): Limits => ({
   awakeWorkspacesPerOrganization: values.awake_workspaces_per_organization,
   processesPerOrganization: values.processes_per_organization,
   schedulesPerOrganization: values.schedules_per_organization,
+  storedBytesPerOrganization: values.stored_bytes_per_organization,
   dollarsPerDayPerOrganization: values.dollars_per_day_per_organization,
   tokensPerDayPerOrganization: values.tokens_per_day_per_organization,
 })

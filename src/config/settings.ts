@@ -337,6 +337,12 @@ export const LIMITS = {
     description: 'Schedules of an organization; 0 for no limit',
     default: DEFAULT_LIMITS.schedulesPerOrganization,
   }),
+  stored_bytes_per_organization: setting(wholeNumber(0), {
+    description:
+      'What an organization may store: the text of its messages, passages, blocks with their versions, agents and tools; 0 for no limit',
+    unit: 'bytes',
+    default: DEFAULT_LIMITS.storedBytesPerOrganization,
+  }),
   dollars_per_day_per_organization: setting(wholeNumber(0, 1_000_000_000), {
     description: 'What the model requests of an organization may cost in a day (UTC); 0 for no limit',
     unit: 'US dollars',

@@ -34,6 +34,7 @@ export const DEFAULT_LIMITS = {
   awakeWorkspacesPerOrganization: 16,
   processesPerOrganization: 2_048,
   schedulesPerOrganization: 1_000,
+  storedBytesPerOrganization: 21_474_836_480,
   dollarsPerDayPerOrganization: 0,
   /** Of models whose price is unknown. */
   tokensPerDayPerOrganization: 0,

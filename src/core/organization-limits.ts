@@ -12,6 +12,7 @@ export const ORGANIZATION_LIMITS = [
   'awakeWorkspacesPerOrganization',
   'processesPerOrganization',
   'schedulesPerOrganization',
+  'storedBytesPerOrganization',
   'dollarsPerDayPerOrganization',
   'tokensPerDayPerOrganization',
 ] as const satisfies readonly (keyof Limits)[]

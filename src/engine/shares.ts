@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ShareStore, Shares } from '../ports/shares.ts'
 
 type SharesDeps = {
-  store: Pick<ShareStore, 'policyOf' | 'spend'>
+  store: Pick<ShareStore, 'policyOf' | 'spend' | 'storedBytes'>
   clock: Clock
   limits: Limits
   priceOf(target: Target): Price | undefined
@@ -25,6 +25,7 @@ const NONE: OrganizationPolicy = { limits: {} }
 /** The shares of organizations: policies read once a second, and amounts reserved in the store. */
 export function newShares({ store, clock, limits, priceOf }: SharesDeps): Shares {
   const known = new Map<OrganizationId, KnownPolicy>()
+  const stored = new Map<OrganizationId, { bytes: number; readAt: number }>()
 
   async function policyOf(id: OrganizationId): Promise<OrganizationPolicy> {
     const before = known.get(id)
@@ -37,11 +38,34 @@ export function newShares({ store, clock, limits, priceOf }: SharesDeps): Shares
     return policy
   }
 
+  /** The count of the store, and since then what was taken here. */
+  async function storedBy(id: OrganizationId): Promise<{ bytes: number }> {
+    const before = stored.get(id)
+    if (before && clock.now() - before.readAt < FRESH_FOR_MS) return before
+    const readAt = clock.now()
+    const counted = { bytes: await store.storedBytes(id), readAt }
+    stored.delete(id)
+    stored.set(id, counted)
+    if (stored.size > MAX_KNOWN) stored.delete(stored.keys().next().value!)
+    return counted
+  }
+
   return {
     policyOf,
     limitsOf: async (id) => limitsFor(id, await policyOf(id), limits),
     runningTurnsOf: (id) => limitsFor(id, known.get(id)?.policy ?? NONE, limits).turnsPerOrganization,
-    forget: (id) => void known.delete(id),
+    forget(id) {
+      known.delete(id)
+      stored.delete(id)
+    },
+    async takeRoom(id, bytes) {
+      const limit = limitsFor(id, await policyOf(id), limits).storedBytesPerOrganization
+      if (limit === 0) return { type: 'enough' }
+      const counted = await storedBy(id)
+      if (counted.bytes + bytes > limit) return { type: 'full', limit, used: counted.bytes }
+      counted.bytes += bytes
+      return { type: 'enough' }
+    },
     async reserve(request) {
       const { organizationId, handle, keyId } = request
       const own = limitsFor(organizationId, await policyOf(organizationId), limits)

@@ -5,7 +5,11 @@ import { newLoopShare } from './loop-share.ts'
 /** An event loop whose time passes by hand. */
 function virtualLoop() {
   const loop = { idle: 0, active: 0 }
-  const share = newLoopShare({ loopTime: () => ({ ...loop }), now: () => loop.idle + loop.active })
+  const share = newLoopShare({
+    loopTime: () => ({ ...loop }),
+    now: () => loop.idle + loop.active,
+    later: (task) => task(),
+  })
   const begun: string[] = []
   const enter = (organization: string) => share.enter(organization, () => begun.push(organization))
   return { loop, share, begun, enter }

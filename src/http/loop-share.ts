@@ -6,6 +6,8 @@ type LoopTime = { idle: number; active: number }
 type LoopShareOptions = {
   loopTime?: () => LoopTime
   now?: () => number
+  /** Runs a task in a later turn of the event loop. */
+  later?: (task: () => void) => void
 }
 
 type LoopShare = {
@@ -51,6 +53,7 @@ const TICK_MS = 2
 export function newLoopShare({
   loopTime = performance.eventLoopUtilization,
   now = performance.now.bind(performance),
+  later = setImmediate,
 }: LoopShareOptions = {}): LoopShare {
   const accounts = new Map<string, Account>()
   let measured = loopTime()
@@ -95,11 +98,13 @@ export function newLoopShare({
     return false
   }
 
+  /** One at a time beside others: what arrived for them meanwhile comes between two. */
   function startWaiting(account: Account): void {
     for (const start of account.waiting) {
       if (!mayStart(account)) return
       account.waiting.delete(start)
       start()
+      if (isContended()) return
     }
   }
 
@@ -134,7 +139,7 @@ export function newLoopShare({
           settle()
           account.inside -= 1
           clearTimeout(waits)
-          if (account.waiting.size > 0) startWaiting(account)
+          if (account.waiting.size > 0) later(() => startWaiting(account))
         }
         const waits = setTimeout(end, WAITS_AFTER_MS).unref()
         leave = end

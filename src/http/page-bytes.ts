@@ -1,4 +1,6 @@
+import { textSize } from '../core/text-size.ts'
 import { PAGE_BYTES } from '../ports/list-page.ts'
+import { newSlices } from './loop-slices.ts'
 
 type Cursors = { after?: string | undefined; before?: string | undefined }
 
@@ -18,7 +20,7 @@ export function withinPageBytes<T>(items: readonly T[], cursors: Cursors): T[] {
   return isReversed ? kept.reverse() : kept
 }
 
-const BUILT_AT_ONCE = 8
+const BUILT_AT_ONCE = 4
 
 /** Builds the items of a page, a few at a time, and stops at PAGE_BYTES: what is built can be larger than its row. */
 export async function builtPage<T, Built>(
@@ -29,24 +31,15 @@ export async function builtPage<T, Built>(
   const isReversed = isReadFromEnd(cursors)
   const nearestFirst = isReversed ? items.toReversed() : items
   const built: Built[] = []
+  const pause = newSlices()
   let size = 0
   for (let start = 0; start < nearestFirst.length && size < PAGE_BYTES; start += BUILT_AT_ONCE) {
-    const some = await build(nearestFirst.slice(start, start + BUILT_AT_ONCE))
-    for (const one of some) size += textSize(one)
-    built.push(...some)
+    await pause()
+    for (const one of await build(nearestFirst.slice(start, start + BUILT_AT_ONCE))) {
+      if (size >= PAGE_BYTES) break
+      size += textSize(one)
+      built.push(one)
+    }
   }
-  const page = isReversed ? built.reverse() : built
-  return withinPageBytes(page, cursors)
-}
-
-/** Characters of all texts in a value. */
-function textSize(root: unknown): number {
-  let size = 0
-  const waiting: unknown[] = [root]
-  while (waiting.length > 0) {
-    const value = waiting.pop()
-    if (typeof value === 'string') size += value.length
-    else if (value !== null && typeof value === 'object') for (const inner of Object.values(value)) waiting.push(inner)
-  }
-  return size
+  return isReversed ? built.reverse() : built
 }

@@ -10,6 +10,7 @@ import { defined } from '../core/defined.ts'
 import { Problem } from '../core/problem.ts'
 import type { ServiceContext } from '../service/service-context.ts'
 import { fieldsWithoutEffect } from './field-fate.ts'
+import { listText } from './list-text.ts'
 import type { Method, Operation } from './operation.ts'
 import { parsed, type RequestPart } from './parse.ts'
 import type { Surface } from './surface.ts'
@@ -74,7 +75,8 @@ export function registerOperations(
           contextOf(request).deps.activity?.note(`${operation.method} ${operation.path}`)
           addWarnings(reply, warningsOf(query, body))
           const call = { params, query, body, request, reply }
-          return sendAnswer(await perform(request, () => operation.handle(call, contextOf(request))), reply)
+          const answer = await perform(request, () => operation.handle(call, contextOf(request)))
+          return sendAnswer(answer, { operation, reply })
         },
       })
     for (const { methods = METHODS, path, what } of notServed)
@@ -98,10 +100,19 @@ const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const checksOf = ({ params, query, body }: Operation) => defined({ params, querystring: query, body })
 
 /** Sends null and text as JSON, like every other answer; Fastify would send them as they are. */
-function sendAnswer(answer: unknown, reply: FastifyReply): unknown {
+async function sendAnswer(answer: unknown, { operation, reply }: { operation: Operation; reply: FastifyReply }) {
   if (answer === undefined) return reply.code(204).send()
-  if (answer !== null && typeof answer !== 'string') return answer
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+  const isText = answer === null || typeof answer === 'string'
+  if (!isText && !isList(answer, operation)) return answer
+  const json = isText ? JSON.stringify(answer) : await listText(answer)
+  return reply.type('application/json; charset=utf-8').send(json)
+}
+
+/** Of the operations with a page size, what they return as it is. */
+function isList(answer: unknown, { query }: Operation): answer is object {
+  if (!query || !('limit' in query.shape) || typeof answer !== 'object' || answer === null) return false
+  const prototype = Object.getPrototypeOf(answer)
+  return Array.isArray(answer) || prototype === Object.prototype
 }
 
 /** The operation of a request; undefined for an unknown route. */

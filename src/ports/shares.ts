@@ -12,9 +12,13 @@ export type Shares = {
   runningTurnsOf(organizationId: OrganizationId): number
   /** The next question reads the policy again. */
   forget(organizationId: OrganizationId): void
+  /** Counts what is about to be stored, unless it would pass the limit. */
+  takeRoom(organizationId: OrganizationId, bytes: number): Promise<StorageRoom>
   /** Reserves the highest price of a request before it is sent. */
   reserve(request: SpendRequest): Promise<SpendReservation>
 }
+
+export type StorageRoom = { type: 'enough' } | { type: 'full'; limit: number; used: number }
 
 type SpendRequest = {
   organizationId: OrganizationId
@@ -48,6 +52,8 @@ export type ShareStore = {
   /** Atomic: all changes, or none and the account whose limit would be passed. */
   spend(change: SpendChange): Promise<'spent' | SpendAccount>
   spentOn(organizationId: OrganizationId, day: string): Promise<(Spending & { account: SpendAccount })[]>
+  /** Bytes of its messages, passages, blocks, agents and tools. */
+  storedBytes(organizationId: OrganizationId): Promise<number>
   /** Queued runs, counted up to 10,000. */
   countQueued(of: { organizationId: OrganizationId; keyId?: KeyId }): Promise<{ organization: number; key: number }>
 }

@@ -4,6 +4,7 @@ import type { HookRecord } from '../core/invariants/hooks.ts'
 import type { ImportObjectRecord } from '../core/invariants/imports.ts'
 import type { ConversationRecord, RunRecord } from '../core/invariants/record.ts'
 import type { ScheduleRecord } from '../core/invariants/schedules.ts'
+import type { StoredBytesRecord } from '../core/invariants/stored-bytes.ts'
 import type { CallbackRecord, DeliveryRecord } from '../core/invariants/webhooks.ts'
 
 /** Read-only pages over the whole database, for invariant checks on a live system. */
@@ -13,6 +14,8 @@ export type SnapshotReader = {
   conversations(): AsyncIterable<ConversationRecord>
   /** The chain of each organization's audit log, in pages. */
   auditChains(): AsyncIterable<AuditRecord>
+  /** All organizations, at one moment. */
+  storedBytes(): Promise<StoredBytesRecord[]>
   blockHistories(): AsyncIterable<BlockHistoryRecord>
   importObjects(): AsyncIterable<ImportObjectRecord>
   /** What became of the instants of each schedule, in pages. */

@@ -16,6 +16,7 @@ import { hookRecords } from './hooks/hooks.ts'
 import { importObjectRecords } from './imports/object-records.ts'
 import { blockHistories } from './memory/block-versions.ts'
 import { auditDigest, chainPage, chainsIn } from './people/audit.ts'
+import { storedBytesRecords } from './people/stored-bytes.ts'
 import { conversationOf } from './rows/conversation-row.ts'
 import { MESSAGE_COLUMNS, messagesOf } from './rows/message-row.ts'
 import { RUN_COLUMNS, type RunRow, runOf } from './rows/run-row.ts'
@@ -56,6 +57,8 @@ export function snapshotReader(database: Database, clock: Clock): SnapshotReader
     async *auditChains() {
       for (const organization of await readSnapshot(chainsIn)) yield* chainOf(organization)
     },
+
+    storedBytes: () => readSnapshot(storedBytesRecords),
 
     blockHistories: () => inPages((after) => readSnapshot((db) => blockHistories(db, { after, limit: PAGE }))),
 

@@ -42,7 +42,7 @@ const SETTINGS: Record<Parent['version'], Record<Controller, readonly Setting[]>
       { file: 'memory.memsw.limit_in_bytes', value: memoryBytes, isOptional: true },
     ],
     pids: [{ file: 'pids.max', value: tasks }],
-    // The default: all processes of a workspace together get as much as one group or process outside.
+    // The default: all processes of a workspace together get as much as another workspace.
     cpu: [{ file: 'cpu.shares', value: () => 1024 }],
   },
   2: {
@@ -69,7 +69,7 @@ const LIMIT_OF: Record<Controller, KernelLimit> = { memory: 'memory', pids: 'pro
  */
 export function newCgroup(name: string, quota: WorkspaceQuota, place: Place = {}): Cgroup | undefined {
   const groups = findParents(place).flatMap((parent) => {
-    const folder = join(parent.folder, `holdfast-${name}`)
+    const folder = join(folderOfAll(parent), `holdfast-${name}`)
     const controllers = makeGroup(folder, parent, quota)
     return controllers.length > 0 ? [{ folder, controllers, version: parent.version }] : []
   })
@@ -106,8 +106,10 @@ export async function kernelLimits(place: Place = {}): Promise<readonly KernelLi
  * Retries while the kernel still reaps the group's processes. An empty group that is left over costs next to nothing.
  */
 export async function removeCgroup(name: string, place: Place = {}): Promise<void> {
-  for (const parent of findParents(place)) {
-    const folder = join(parent.folder, `holdfast-${name}`)
+  // Beside the common group too: a former version created the groups there.
+  const places = findParents(place).flatMap(({ folder }) => [join(folder, ALL), folder])
+  for (const place of places) {
+    const folder = join(place, `holdfast-${name}`)
     for (let attempt = 0; attempt < 20 && existsSync(folder); attempt++) {
       try {
         rmdirSync(folder)
@@ -115,6 +117,24 @@ export async function removeCgroup(name: string, place: Place = {}): Promise<voi
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }
+  }
+}
+
+const ALL = 'holdfast'
+
+/**
+ * Divides the processor time between workspaces and the rest of the machine: however many workspaces are busy, together
+ * they get as much as one group outside, for example that of the server. Where that cannot be set, each gets as much.
+ */
+function folderOfAll({ folder, version, controllers }: Parent): string {
+  if (!controllers.includes('cpu')) return folder
+  const all = join(folder, ALL)
+  try {
+    mkdirSync(all, { recursive: true })
+    if (version === 2) writeFileSync(join(all, 'cgroup.subtree_control'), controllers.map((one) => `+${one}`).join(' '))
+    return all
+  } catch {
+    return folder
   }
 }
 

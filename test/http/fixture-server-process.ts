@@ -18,6 +18,7 @@ export type Server = {
   /** Environment variables of the process. */
   environment: Record<string, string>
   url(): string
+  pid(): number
   /** Kills the process, like a crash. */
   kill(): Promise<void>
   stop(): Promise<void>
@@ -75,6 +76,7 @@ async function prepareServer(given: Record<string, string> = {}): Promise<Omit<S
     home,
     environment,
     url,
+    pid: () => process?.child.pid ?? 0,
     async start() {
       process = startHoldfast(['serve', '--port', String(port)], { home, environment })
       let output = ''

@@ -176,3 +176,48 @@ test('the organization that the home began with has no limit unless one is set f
   const changed = await as()('PATCH', '/v1/organizations/default/limits', { limits: { streams_per_organization: 5 } })
   assert.equal((changed.body as LimitsBody).limits.find(({ name }) => name === 'streams_per_organization')?.limit, 5)
 })
+
+test('an organization at its limit of stored bytes adds nothing, reads and deletes on, and has room again after a deletion', async (context) => {
+  const { as, makeKey, tenant } = await serveTenants(context)
+  const { id, keys, send, limitsOf } = await tenant('full')
+  const [key] = keys
+  const agent = ((await as(key)('POST', '/v1/agents', { name: 'full', model: 'test/model' })).body as { id: string }).id
+  const memory = `/v1/agents/${agent}/archival-memory`
+  const [passage] = (await as(key)('POST', memory, { text: 'word '.repeat(10_000) })).body as { id: string }[]
+  const used = (await limitsOf(key)).stored_bytes_per_organization!
+  assert.ok(used > 50_000, String(used))
+  const set = (limit: number | null) =>
+    as()('PATCH', `/v1/organizations/${id}/limits`, { limits: { stored_bytes_per_organization: limit } })
+  await set(used + 1_000)
+
+  const text = 'x'.repeat(2_000)
+  const source_code = `def f(x: str) -> str:\n    """${text}"""\n    return x\n`
+  const additions: [method: string, path: string, body: object][] = [
+    ['POST', memory, { text }],
+    ['POST', '/v1/blocks', { label: 'note', value: text }],
+    ['POST', '/v1/agents', { name: 'another', model: 'test/model', system: text }],
+    ['PATCH', `/v1/agents/${agent}`, { system: text }],
+    ['POST', '/v1/tools', { source_code }],
+    ['PUT', '/v1/tools', { source_code }],
+    ['POST', `/v1/agents/${agent}/messages`, { input: text }],
+    ['POST', `/v1/agents/${agent}/messages/async`, { input: text }],
+  ]
+  const admin = (await makeKey({ scope: 'admin', organization_id: id })).key
+  for (const [method, path, body] of additions) {
+    const refused = await as(path === '/v1/tools' ? admin : key)(method, path, body)
+    assert.equal(refused.status, 429, `${method} ${path}: ${JSON.stringify(refused.body)}`)
+    assert.match(detailOf(refused), /limits\.stored_bytes_per_organization/)
+  }
+  assert.equal((await limitsOf(key)).stored_bytes_per_organization, used, 'nothing was written')
+  assert.equal((await as(key)('POST', '/v1/blocks', { label: 'small', value: 'fits' })).status, 200)
+  const atOnce = await Promise.all(Array.from({ length: 10 }, () => as(key)('POST', memory, { text: 'x'.repeat(300) })))
+  assert.equal(atOnce.filter(({ status }) => status === 200).length, 3, 'requests at once do not pass it together')
+  assert.equal((await as(key)('GET', memory)).status, 200)
+  const other = await tenant('other')
+  assert.equal((await other.send(other.keys[0])).status, 200, 'the limit is of one organization')
+
+  assert.equal((await as(key)('DELETE', `${memory}/${passage!.id}`)).status, 200)
+  while ((await as(key)('POST', memory, { text })).status !== 200) await soon()
+  await set(null)
+  assert.equal((await send(key)).status, 200)
+})

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import type { OrganizationId } from '../../src/core/id.ts'
+import { checkStoredBytes } from '../../src/core/invariants/all.ts'
 import type { Run } from '../../src/core/run.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { ContractTests } from './contract.ts'
 import {
+  AT,
+  asHolder,
   claimNext,
   createAgent,
   createRunningRun,
+  entry,
+  fault,
   finish,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   openRun,
   requireOpened,
+  type StorageFixture,
+  says,
 } from './fixture-storage.ts'
 
 const KEY = 'key-11111111-1111-4111-8111-111111111111'
@@ -20,6 +28,50 @@ const DAY = '2026-01-01'
 const NOBODY_FULL: ReadonlySet<OrganizationId> = new Set()
 
 export const SHARES: ContractTests = {
+  'stored bytes are counted with each change: what is written, made longer or shorter, and deleted, by every process':
+    async (fixture) => {
+      const { store } = fixture
+      const elsewhere = await fixture.another()
+      const { agentId } = await createAgent(store)
+      await createAgent(store, OTHER_ORGANIZATION)
+      const bytes = () => store.shares.storedBytes(ORGANIZATION)
+      const others = await store.shares.storedBytes(OTHER_ORGANIZATION)
+      const empty = await bytes()
+      assert.equal(empty, 'You keep things.'.length)
+
+      // Characters of two and four bytes.
+      const text = 'né😀'.repeat(1_000)
+      const passage = { organizationId: ORGANIZATION, agentId, text, tags: [], createdAt: AT }
+      const id = `passage-${randomUUID()}` as const
+      await elsewhere.store.passages.insert({ ...passage, id })
+      assert.equal(await bytes(), empty + 7_000)
+      await store.passages.insert({ ...passage, id: `passage-${randomUUID()}` })
+      assert.equal(await bytes(), empty + 14_000)
+      await store.passages.delete(ORGANIZATION, agentId, id)
+      assert.equal(await bytes(), empty + 7_000)
+
+      await store.agents.update(ORGANIZATION, agentId, {
+        edit: (agent) => ({ ...agent, system: 'Short.' }),
+        recompiles: false,
+      })
+      assert.equal(await bytes(), 'Short.'.length + 7_000)
+      assert.equal(await store.shares.storedBytes(OTHER_ORGANIZATION), others)
+      await checkStoredBytesOf(fixture)
+    },
+
+  'a turn, its messages and the deletion of everything leave the count that the rows have': async (fixture) => {
+    const { store } = fixture
+    const agent = await createAgent(store)
+    const run = await createRunningRun(store, agent)
+    await store.events.append(asHolder(run, { facts: [entry(fault('odd'), says(run.id, 'a long answer'.repeat(50)))] }))
+    assert.ok((await store.shares.storedBytes(ORGANIZATION)) > 600)
+    await checkStoredBytesOf(fixture)
+    await finish(store, run)
+    await store.agents.delete(ORGANIZATION, agent.agentId)
+    assert.equal(await store.shares.storedBytes(ORGANIZATION), 0)
+    await checkStoredBytesOf(fixture)
+  },
+
   'the next slot goes to the organization with the fewest running turns, whatever the others have queued': async ({
     store,
     another,
@@ -138,3 +190,7 @@ async function queue(store: Store, organizationId: OrganizationId, count: number
 
 const ownersOf = (claims: (Awaited<ReturnType<typeof claimNext>> | undefined)[]): (OrganizationId | undefined)[] =>
   claims.map((claim) => claim?.run.organizationId)
+
+async function checkStoredBytesOf({ snapshot }: StorageFixture): Promise<void> {
+  assert.deepEqual((await snapshot.storedBytes()).flatMap(checkStoredBytes), [])
+}

@@ -20,9 +20,10 @@ test('where the controllers are delegated, a sandbox has a cgroup with its limit
   const folder = groups('cpu memory pids')
   context.after(() => rmSync(folder, { recursive: true }))
   newCgroup('conv-1', QUOTA, { root: folder, self: join(folder, 'self') })!.add(4711)
-  const read = (name: string) => readFileSync(join(folder, 'services', 'holdfast-conv-1', name), 'utf8')
+  const read = (name: string) => readFileSync(join(folder, 'services', 'holdfast', 'holdfast-conv-1', name), 'utf8')
   assert.deepEqual([read('cgroup.procs'), read('pids.max'), read('cpu.weight')], ['4711', '72', '100'])
   assert.equal(read('memory.swap.max'), '0')
+  assert.equal(read('../cgroup.subtree_control'), '+memory +pids +cpu')
   assert.ok(Number(read('memory.max')) > QUOTA.memoryBytes)
 })
 
@@ -44,9 +45,19 @@ test('cgroup version 1 limits memory, processes and processor time, each where i
   const place = { root: folder, self: join(folder, 'self') }
   const group = newCgroup('conv-1', QUOTA, place)!
   group.add(4711)
-  const files = (controller: string) => readdirSync(join(folder, controller, 'mine', 'holdfast-conv-1')).sort()
+  const files = (controller: string, all = '') =>
+    readdirSync(join(folder, controller, 'mine', all, 'holdfast-conv-1')).sort()
   assert.deepEqual(files('pids'), ['cgroup.procs', 'pids.max'])
   assert.deepEqual(files('memory'), ['cgroup.procs', 'memory.limit_in_bytes', 'memory.memsw.limit_in_bytes'])
-  assert.deepEqual(files('cpu'), ['cgroup.procs', 'cpu.shares'])
+  assert.deepEqual(files('cpu', 'holdfast'), ['cgroup.procs', 'cpu.shares'])
   assert.deepEqual(group.limits, ['memory', 'processes', 'processor'])
+})
+
+test('many busy workspaces together get as much processor time as one group outside', async (context) => {
+  const folder = groups('cpu memory pids')
+  context.after(() => rmSync(folder, { recursive: true }))
+  const place = { root: folder, self: join(folder, 'self') }
+  for (const name of ['conv-1', 'conv-2']) newCgroup(name, QUOTA, place)
+  const all = join(folder, 'services', 'holdfast')
+  assert.deepEqual(readdirSync(all).sort(), ['cgroup.subtree_control', 'holdfast-conv-1', 'holdfast-conv-2'])
 })

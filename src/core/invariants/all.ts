@@ -49,6 +49,7 @@ import {
   turnIsolation,
 } from './runs.ts'
 import { instantsSettledOnce, outcomesAreExplained, type ScheduleRecord } from './schedules.ts'
+import { type StoredBytesRecord, storedBytesAreCounted } from './stored-bytes.ts'
 import { oneTerminal, streamNumbers, tokensReconcile } from './streams.ts'
 import { type RunTrace, traceRun } from './trace.ts'
 import { type CallbackRecord, callbacksAreOwed, type DeliveryRecord, deliveriesAreTrue } from './webhooks.ts'
@@ -140,6 +141,9 @@ export const checkImportObject = (record: ImportObjectRecord): Violation[] =>
   apply([importedIsThere], record, 'imports')
 
 export const checkBlockHistory = (record: BlockHistoryRecord): Violation[] => apply([changesAreKept], record, record.id)
+
+export const checkStoredBytes = (record: StoredBytesRecord): Violation[] =>
+  apply([storedBytesAreCounted], record, `organization ${record.organizationId}`)
 
 export const checkSchedule = (record: ScheduleRecord): Violation[] =>
   apply(SCHEDULE_INVARIANTS, record, record.schedule.id)

@@ -14,6 +14,7 @@ import { promptOf } from '../conversations/prompt.ts'
 import { type NewBlock, toBlock } from '../memory/blocks.ts'
 import { listPassages } from '../memory/passages.ts'
 import { listMessages } from '../messages/messages.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findToolsByName, type NewTool, toStoredTool } from '../tools/tools.ts'
 import { requireToolsRight } from '../tools/tools-right.ts'
@@ -108,6 +109,7 @@ export async function importAgents(
   { sameTool }: ImportAgentsOptions,
   context: ServiceContext,
 ): Promise<AgentId[]> {
+  await requireRoomFor(imports, context)
   const agents: NewAgent[] = []
   for (const imported of imports) agents.push(await toNewAgent(imported, { sameTool }, context))
   await context.deps.store.agents.createAll(agents)

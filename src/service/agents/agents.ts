@@ -6,6 +6,7 @@ import { Problem } from '../../core/problem.ts'
 import type { AgentFilter } from '../../ports/agent-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import { withAudit } from '../people/audit.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import { cancelRun } from '../runs/runs.ts'
 import { waitForRun } from '../runs/watch-run.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -123,6 +124,7 @@ export async function updateAgent(request: UpdateAgentRequest, context: ServiceC
   const chain = fallback && requireFallback(fallback, context)
   const blocks = blockIds && requireUniqueLabels(await requireBlocks(blockIds, context))
   const sealed = secrets && sealSecrets(agent.id, secrets, context)
+  if (system !== undefined) await requireRoomFor(system, context)
   const now = context.deps.clock.now()
   const updated = await context.deps.store.agents.update(context.organizationId, agent.id, {
     edit(before) {

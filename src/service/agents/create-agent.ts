@@ -21,6 +21,7 @@ import { isTargetHandle, parseTarget, SCRIPTED, type TargetHandle } from '../../
 import { requireApproveRight } from '../approvals/approver.ts'
 import { type NewBlock, requireBlock, toBlock } from '../memory/blocks.ts'
 import type { NewInput } from '../messages/send-message.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import { currentHandle } from '../providers/retired-handles.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { findKnownToolNames } from '../tools/tools.ts'
@@ -68,6 +69,7 @@ export async function createAgent(request: CreateAgentRequest, context: ServiceC
   const blocks = requireUniqueLabels([...newBlocks, ...shared])
   refuseFaultySettings(request.settings)
   requireMayLoosen(request.settings, undefined, context)
+  await requireRoomFor([request.system, newBlocks.map(({ value }) => value), request.messages], context)
   const { tools, settings } = await chooseTools(request, { context, isScripted, hasMemory: blocks.length > 0 })
   const now = clock.now()
   const id = `agent-${randomness.uuid()}` as const

@@ -8,6 +8,7 @@ import { Problem } from '../../core/problem.ts'
 import type { ListPage } from '../../ports/list-page.ts'
 import type { ConversationState } from '../../ports/message-search-store.ts'
 import type { ConversationFilter } from '../../ports/store.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import { cancelRun } from '../runs/runs.ts'
 import { waitForRun } from '../runs/watch-run.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -164,6 +165,10 @@ export async function forkConversation(
     throw new Problem('invalid', 'A fork cannot end at a message that is no longer in the context of the model.')
   const view = await store.messages.context(source.id)
   const { end, contextStart } = forkPoint(view, source.contextStart, upTo)
+  await requireRoomFor(
+    view.filter(({ position }) => position < end),
+    context,
+  )
   const { hidden: _, continuedIn: __, ownBlocks = [], ...details } = source.details ?? {}
   const blocks = await copyBlocks(ownBlocks, context)
   const last = view.findLast(({ position }) => position < end)?.createdAt

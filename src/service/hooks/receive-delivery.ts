@@ -6,6 +6,7 @@ import { Problem, type ProblemKind } from '../../core/problem.ts'
 import type { OpenRun } from '../../ports/store.ts'
 import { newOpening } from '../messages/send-message.ts'
 import { queueQuotaOf } from '../messages/turn-quota.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import { refusalOf } from '../schedules/settle-schedules.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { noHook, openHookKeys } from './hooks.ts'
@@ -119,6 +120,7 @@ async function openingOf(
     queueQuotaOf(context),
   ])
   if (!agent || !conversation) return undefined
+  await requireRoomFor(text, context)
   const opening = newOpening(
     {
       agent,

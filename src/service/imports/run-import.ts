@@ -1,8 +1,10 @@
 import { defined } from '../../core/defined.ts'
 import { type ImportKind, type ImportProgress, newProgress } from '../../core/import.ts'
+import { Problem } from '../../core/problem.ts'
 import { SourceFault, type SourceItem } from '../../ports/import-source.ts'
 import type { ImportLease } from '../../ports/import-store.ts'
 import { StorageError } from '../../ports/storage-error.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 import type { Place } from './object-rows.ts'
 import { newPlacer } from './place-item.ts'
@@ -46,7 +48,10 @@ export async function runImport(lease: ImportLease, context: ServiceContext, sig
     for await (const item of items) {
       if (signal.aborted) return 'interrupted'
       count(progress, item)
-      if (!record.options.dryRun) await placer.take(item)
+      if (!record.options.dryRun) {
+        await requireRoomFor(item, own)
+        await placer.take(item)
+      }
       if (item.type === 'stage' || clock.now() - notedAt > NOTE_EVERY_MS) {
         if (!(await store.imports.note(lease, progress))) throw new LostImport()
         notedAt = clock.now()
@@ -62,7 +67,7 @@ export async function runImport(lease: ImportLease, context: ServiceContext, sig
       report(fault, `importing from ${record.id}`)
       return 'store-failed'
     }
-    const isExpected = fault instanceof SourceFault
+    const isExpected = fault instanceof SourceFault || fault instanceof Problem
     if (!isExpected) report(fault, `importing from ${record.id}`)
     const failure = isExpected ? fault.message : 'An internal error stopped the import. The log of the server has it.'
     await store.imports.finish(lease, { state: 'failed', failure, progress })

@@ -6,6 +6,7 @@ import { principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
 import type { BlockFilter } from '../../ports/block-store.ts'
 import type { ListPage } from '../../ports/list-page.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type NewBlock = {
@@ -26,6 +27,7 @@ export type BlockChange = Partial<Omit<NewBlock, 'description'>> & { description
 
 export async function createBlock(input: NewBlock, context: ServiceContext): Promise<Block> {
   const block = toBlock(input, context)
+  await requireRoomFor(block.value, context)
   await context.deps.store.blocks.create(block)
   return block
 }
@@ -45,6 +47,7 @@ export async function listBlocks(filter: BlockFilter, page: ListPage, context: S
 /** Every agent with this block sees the new value when its prompt is compiled next. */
 export async function updateBlock(id: BlockId, change: BlockChange, context: ServiceContext): Promise<Block> {
   const { store, clock } = context.deps
+  if (change.value !== undefined) await requireRoomFor(change.value, context)
   const now = clock.now()
   const updated = await store.blocks.update(context.organizationId, id, (block) => {
     const { description, ...rest } = change

@@ -9,6 +9,7 @@ import type { ListPage } from '../../ports/list-page.ts'
 import type { Shares } from '../../ports/shares.ts'
 import type { Store } from '../../ports/store.ts'
 import type { QueryEmbedding } from '../../ports/vector-store.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import { findEmbeddingTarget, type HybridSearchResult, hybridSearch } from '../search/hybrid-search.ts'
 import type { ServiceContext } from '../service-context.ts'
 
@@ -21,6 +22,7 @@ export async function insertPassage(
   const { store, clock, randomness } = context.deps
   const content = cleanText(text)
   if (content.trim() === '') throw new Problem('invalid', 'A passage needs text.')
+  await requireRoomFor(content, context)
   const passage: Passage = {
     id: `passage-${randomness.uuid()}`,
     organizationId: context.organizationId,

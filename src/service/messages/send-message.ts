@@ -24,6 +24,7 @@ import { foldTurn, isUndecided, openCalls } from '../../core/turn.ts'
 import type { NewRun, OpenedRun, OpenRun, RequestIdentity } from '../../ports/store.ts'
 import type { CallbackRequest } from '../../ports/webhook-store.ts'
 import { findConversation } from '../conversations/conversations.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 import { keyOf, overQuotaProblem, queueQuotaOf, withTurnQuota } from './turn-quota.ts'
 
@@ -107,6 +108,7 @@ async function openRun(asked: SendInputsRequest, context: ServiceContext): Promi
       'Another process owns this home and runs its agents. Send the message to that process.',
     )
   requireContents(asked.inputs)
+  await requireRoomFor(asked.inputs, context)
   const conversation = asked.conversation ?? (await findConversation(asked.conversationId, context))
   const request = { ...asked, ...defined({ conversation }) }
 

@@ -75,6 +75,7 @@ export async function showLimits(
     turnsPerOrganization: engine?.dispatcher.runningOf(organizationId) ?? 0,
     queuedTurnsPerOrganization: queued.organization,
     schedulesPerOrganization: await deps.store.schedules.count(organizationId),
+    storedBytesPerOrganization: await deps.store.shares.storedBytes(organizationId),
     openRequestsPerOrganization: traffic.open,
     streamsPerOrganization: traffic.streams,
     dollarsPerDayPerOrganization: spentBy('').microDollars / 1_000_000,
@@ -150,6 +151,7 @@ const UNITS: Record<OrganizationLimit, string> = {
   awakeWorkspacesPerOrganization: 'workspaces',
   processesPerOrganization: 'processes',
   schedulesPerOrganization: 'schedules',
+  storedBytesPerOrganization: 'bytes',
   dollarsPerDayPerOrganization: 'US dollars',
   tokensPerDayPerOrganization: 'tokens',
 }

@@ -5,6 +5,7 @@ import type { Firing, Settlement } from '../../ports/schedule-store.ts'
 import type { OpenedRun } from '../../ports/store.ts'
 import { newOpening } from '../messages/send-message.ts'
 import { overQuotaProblem, queueQuotaOf } from '../messages/turn-quota.ts'
+import { roomRefusal } from '../people/storage-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 const AT_ONCE = 100
@@ -122,14 +123,18 @@ async function firingsOf(
       ? store.conversations.get(organizationId, conversationId)
       : store.conversations.defaultOf(organizationId, agentId),
   ])
-  if (!agent || !conversation) {
-    const reason = agent ? `The conversation ${conversationId} was deleted.` : `The agent ${agentId} was deleted.`
+  const reason = !agent
+    ? `The agent ${agentId} was deleted.`
+    : conversation
+      ? await roomRefusal(inputs, context)
+      : `The conversation ${conversationId} was deleted.`
+  if (!agent || !conversation || reason !== undefined) {
     const refused = instants.map((instant) => ({
       instant,
       lastInstant: instant,
       count: 1,
       outcome: 'refused' as const,
-      reason,
+      reason: reason ?? '',
       isManual,
     }))
     return { firings: [], refused }

@@ -10,6 +10,7 @@ import {
   checkImportObject,
   checkRun,
   checkSchedule,
+  checkStoredBytes,
   summarize,
 } from '../../core/invariants/all.ts'
 import { newRunLinks } from '../../core/invariants/links.ts'
@@ -67,6 +68,7 @@ export async function checkStore(context: ServiceContext, { isCopy = false } = {
   for await (const record of context.snapshot.auditChains()) report.violations.push(...checkAuditChain(record))
   for await (const record of context.snapshot.importObjects()) report.violations.push(...checkImportObject(record))
   for await (const record of context.snapshot.blockHistories()) report.violations.push(...checkBlockHistory(record))
+  for (const record of await context.snapshot.storedBytes()) report.violations.push(...checkStoredBytes(record))
   for await (const record of context.snapshot.schedules()) report.violations.push(...checkSchedule(record))
   for await (const record of context.snapshot.callbacks()) report.violations.push(...checkCallback(record))
   for await (const record of context.snapshot.webhookDeliveries()) report.violations.push(...checkDelivery(record))

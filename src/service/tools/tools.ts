@@ -10,6 +10,7 @@ import { parseTypescriptSource } from '../../core/typescript-source.ts'
 import { mayBeStored } from '../../engine/agent-tools.ts'
 import type { Tool } from '../../ports/tool.ts'
 import { requireApproveRight } from '../approvals/approver.ts'
+import { requireRoomFor } from '../people/storage-quota.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 export type NewTool = {
@@ -73,6 +74,7 @@ async function storedByName(names: readonly string[], { deps, organizationId }: 
 
 export async function createTool(input: NewTool, context: ServiceContext): Promise<StoredTool> {
   const tool = toStoredTool(input, context)
+  await requireRoomFor(tool, context)
   refuseBuiltinName(tool.name, context)
   if ((await context.deps.store.tools.create(tool)) === 'created') return tool
   throw new Problem('conflict', `A tool named "${tool.name}" already exists. Use PUT /v1/tools (upsert) to replace it.`)
@@ -85,6 +87,7 @@ export async function upsertTool(input: NewTool, context: ServiceContext): Promi
   if (!known) return createTool(input, context)
   if (known.mcp)
     throw new Problem('conflict', `The name ${tool.name} is used by a tool of an MCP server. Choose another name.`)
+  await requireRoomFor(tool, context)
   return updateStored(
     known.id,
     // A request that says nothing about approval does not lift it.
@@ -101,6 +104,7 @@ export async function upsertTool(input: NewTool, context: ServiceContext): Promi
 export async function updateTool(id: ToolId, change: ToolChange, context: ServiceContext): Promise<StoredTool> {
   const before = await requireTool(id, context)
   refuseBuiltinChange(before)
+  await requireRoomFor(change, context)
   const isRead = change.sourceCode !== undefined || change.jsonSchema !== undefined || change.argsSchema !== undefined
   if (before.mcp && (isRead || change.description !== undefined))
     throw new Problem('invalid', `${before.name} is defined by its MCP server. Refresh the server to update it.`)

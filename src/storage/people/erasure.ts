@@ -195,6 +195,8 @@ export const OWNED_TABLES = [
   'spending',
   'organization_policies',
   'changes',
+  // Last: deletions of the others are counted here.
+  'stored_bytes',
 ] as const
 
 type OwnedTable = (typeof OWNED_TABLES)[number]

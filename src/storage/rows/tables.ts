@@ -59,6 +59,8 @@ export type Tables = FurtherTables & {
   organization_policies: OrganizationPoliciesTable
   erasures: Numbered & { organization_id: OrganizationId; agent_id: AgentId }
   spending: SpendingTable
+  /** Written by triggers only; on PostgreSQL a row for each connection that wrote. */
+  stored_bytes: { organization_id: OrganizationId; writer: number; bytes: number }
   users: Numbered & UserRow
   api_keys: Numbered & ApiKeyRow
   audit_log: Numbered & AuditRow

@@ -4,6 +4,7 @@ import type { OrganizationPolicy } from '../../core/organization-limits.ts'
 import type { ShareStore, SpendAccount, SpendChange } from '../../ports/shares.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
+import { foldStoredBytes, storedBytesOf } from '../people/stored-bytes.ts'
 import { queuedOfKey, queuedOfOrganization } from './queue-quota.ts'
 
 /** What organizations may use, and what their model requests cost. */
@@ -32,6 +33,17 @@ export function shareStore({ read, write }: Database): ShareStore {
         })),
       ),
 
+    async storedBytes(organization) {
+      const { bytes, rows } = await read((db) => storedBytesOf(db, organization))
+      if (rows > MOST_ROWS)
+        await write({
+          key: organization,
+          work: (db) => foldStoredBytes(db, organization),
+          findCommitted: () => undefined,
+        })
+      return bytes
+    },
+
     countQueued: ({ organizationId, keyId }) =>
       read(async (db) => {
         const ofOrganization = await db.get(queuedOfOrganization, { organization: organizationId, limit: MOST_COUNTED })
@@ -41,6 +53,8 @@ export function shareStore({ read, write }: Database): ShareStore {
   }
 }
 
+/** Connections that have counted for an organization. */
+const MOST_ROWS = 100
 const MOST_COUNTED = 10_000
 
 async function spend(db: Executor, { organizationId, day, changes }: SpendChange): Promise<'spent' | SpendAccount> {

@@ -31,4 +31,11 @@ export const TENANT_BUGS: PlantedBug[] = [
     replace: 'changes: plan.reserved.slice(0, 0) })',
     breaks: 'nothing is hidden: requests that overlap do not pass a limit together',
   },
+  {
+    name: 'stored bytes are replaced instead of added',
+    file: 'storage/migrations/024-stored-bytes.ts',
+    find: 'bytes = stored_bytes.bytes + excluded.bytes',
+    replace: 'bytes = excluded.bytes',
+    breaks: 'nothing is hidden: what an organization stores is counted',
+  },
 ]

@@ -7,6 +7,7 @@ import {
   checkAuditChain,
   checkConversation,
   checkRun,
+  checkStoredBytes,
   checkStream,
   summarize,
 } from '../../../src/core/invariants/all.ts'
@@ -409,6 +410,7 @@ export function newChecker(kernel: Kernel, { database, opened, runningIn, vendor
     }
     blame(checkAcrossRuns({ runs: summaries }))
     for await (const record of snapshot.conversations()) blame(checkConversation(record))
+    for (const record of await snapshot.storedBytes()) blame(checkStoredBytes(record))
     const audited = new Set<string | undefined>()
     for await (const record of snapshot.auditChains()) {
       blame(checkAuditChain(record))

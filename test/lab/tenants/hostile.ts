@@ -1,5 +1,4 @@
 import { connect } from 'node:net'
-import { parentPort, workerData } from 'node:worker_threads'
 import { made, type TenantClient, tenantClient } from './tenant.ts'
 
 /** What a hostile tenant does; each attack runs until the end of the scenario. */
@@ -12,10 +11,13 @@ const ATTACKS: Record<string, (clients: TenantClient[], isOver: () => boolean) =
   queue,
 }
 
-if (parentPort) {
-  const { url, keys, only } = workerData as { url: string; keys: string[]; only?: string }
+/** The first parameter of the process, as JSON. */
+export type Orders = { url: string; keys: string[]; only?: string }
+
+if (process.send && process.argv[2]) {
+  const { url, keys, only } = JSON.parse(process.argv[2]) as Orders
   let isOver = false
-  parentPort.once('message', () => {
+  process.once('message', () => {
     isOver = true
     setTimeout(() => process.exit(0), 500)
   })
@@ -32,7 +34,7 @@ if (parentPort) {
     }))
     void attack(counted, () => isOver).catch(() => undefined)
   }
-  setInterval(() => parentPort?.postMessage(counts), 500).unref()
+  setInterval(() => process.send?.(counts), 500).unref()
 }
 
 /** Forty requests at a time, over all keys. */
