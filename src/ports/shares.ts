@@ -18,7 +18,7 @@ export type Shares = {
   reserve(request: SpendRequest): Promise<SpendReservation>
 }
 
-export type StorageRoom = { type: 'enough' } | { type: 'full'; limit: number; used: number }
+type StorageRoom = { type: 'enough' } | { type: 'full'; limit: number; used: number }
 
 type SpendRequest = {
   organizationId: OrganizationId

@@ -1,20 +1,5 @@
+import { bytesOfRow, COUNTED_COLUMNS, type CountedTable } from '../database/counted-columns.ts'
 import type { Migration } from './migration.ts'
-
-/** What counts as stored by an organization. Each of these tables has its `organization_id`. */
-export const COUNTED_COLUMNS = {
-  messages: ['body'],
-  passages: ['content'],
-  blocks: ['value'],
-  block_versions: ['value'],
-  agents: ['system', 'settings'],
-  tools: ['body'],
-} as const
-
-type CountedTable = keyof typeof COUNTED_COLUMNS
-
-/** The bytes of a row, without reading long values. */
-export const bytesOfRow = (table: CountedTable, row: string): string =>
-  COUNTED_COLUMNS[table].map((column) => `coalesce(octet_length(${row}.${column}), 0)`).join(' + ')
 
 const TABLES = Object.keys(COUNTED_COLUMNS) as CountedTable[]
 

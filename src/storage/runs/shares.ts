@@ -4,8 +4,8 @@ import type { OrganizationPolicy } from '../../core/organization-limits.ts'
 import type { ShareStore, SpendAccount, SpendChange } from '../../ports/shares.ts'
 import type { Database } from '../database/database.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { foldStoredBytes, storedBytesOf } from '../people/stored-bytes.ts'
 import { queuedOfKey, queuedOfOrganization } from './queue-quota.ts'
+import { foldStoredBytes, storedBytesOf } from './stored-bytes.ts'
 
 /** What organizations may use, and what their model requests cost. */
 export function shareStore({ read, write }: Database): ShareStore {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { OrganizationId } from '../../core/id.ts'
 import type { StoredBytesRecord } from '../../core/invariants/stored-bytes.ts'
+import { bytesOfRow, COUNTED_COLUMNS } from '../database/counted-columns.ts'
 import { type Executor, statement } from '../database/statement.ts'
-import { bytesOfRow, COUNTED_COLUMNS } from '../migrations/024-stored-bytes.ts'
 
 /** As the triggers have counted, in one row for each connection that wrote. */
 export async function storedBytesOf(db: Executor, organization: OrganizationId) {
