@@ -17,6 +17,15 @@ export function agentFiles(home: string): AgentFiles {
       await rm(join(spill, name), { recursive: true, force: true })
       return outputs.length + written.length
     },
+    async shared() {
+      const top = (await entriesOf(home)).flatMap((file) => {
+        const found = SHARED.find(({ pattern }) => pattern.test(file))
+        return found ? [{ file, why: found.why }] : []
+      })
+      const outputs = await readdir(spill, { withFileTypes: true }).catch(noneIfAbsent)
+      const flat = outputs.filter((entry) => entry.isFile()).map(({ name }) => ({ file: `spill/${name}`, why: FLAT }))
+      return [...top, ...flat]
+    },
     async owners() {
       const names = [
         ...(await entriesOf(spill)),
@@ -27,11 +36,18 @@ export function agentFiles(home: string): AgentFiles {
   }
 }
 
-async function entriesOf(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw fault
-  }
+const SHARED = [
+  { pattern: /^outbox\.jsonl$/, why: 'postcards that agents of all organizations sent, without their names' },
+  {
+    pattern: /^holdfast\.db\.before-/,
+    why: 'the database as it was before an upgrade; delete it once you will not go back to that version',
+  },
+]
+const FLAT = 'a long output from a version that did not note the agent; delete it once no conversation points at it'
+
+const entriesOf = (folder: string): Promise<string[]> => readdir(folder).catch(noneIfAbsent)
+
+function noneIfAbsent(fault: NodeJS.ErrnoException): never[] {
+  if (fault.code === 'ENOENT') return []
+  throw fault
 }

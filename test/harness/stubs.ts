@@ -79,7 +79,7 @@ export const newStubContext = (options: StubContextOptions): ServiceContext => (
   },
   workspaces: noWorkspaces,
   packages: noPackages,
-  agentFiles: { erase: async () => 0, owners: async () => [] },
+  agentFiles: { erase: async () => 0, shared: async () => [], owners: async () => [] },
   backups: noBackups,
   importSources: () => {
     throw new Error('this test has no source of imports')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -44,6 +44,35 @@ test('after a deletion no file of the home contains a word of the agent: not its
   await finishErasures(app.context, new AbortController().signal)
   assert.deepEqual(filesWith(SECRET, home), [])
   assert.equal((await ask('GET', `/v1/blocks/${(other.body as { id: string }).id}`)).status, 200)
+})
+
+test('words of a deleted conversation are erased with its agent', async (context) => {
+  const { app, home, ask } = await serveApp(context)
+  const made = await ask('POST', '/v1/agents', {
+    body: { name: 'ada', model: 'puppet/any', include_base_tools: false },
+  })
+  const { id } = made.body as { id: string }
+  const talk = (await ask('POST', `/v1/conversations?agent_id=${id}`, { body: {} })).body as { id: string }
+  const sent = await ask('POST', `/v1/conversations/${talk.id}/messages`, { body: { input: SECRET, streaming: false } })
+  assert.equal(sent.status, 200, JSON.stringify(sent.body))
+  assert.equal((await ask('DELETE', `/v1/conversations/${talk.id}`)).status, 200)
+  assert.equal((await ask('DELETE', `/v1/agents/${id}`)).status, 200)
+  await finishErasures(app.context, new AbortController().signal)
+  assert.deepEqual(filesWith(SECRET, home), [])
+})
+
+test('the report of an erasure names each file that still has the words: postcards, copies from upgrades, old outputs', async (context) => {
+  const { app, home, ask } = await serveApp(context)
+  const { id } = (await ask('POST', '/v1/organizations', { body: { name: 'acme' } })).body as { id: string }
+  const files = ['outbox.jsonl', 'holdfast.db.before-024', join('spill', 'call-1.txt')]
+  mkdirSync(join(home, 'spill'), { recursive: true })
+  for (const file of files) writeFileSync(join(home, file), `{"message":"${SECRET}"}\n`)
+  const { remains } = (await ask('DELETE', `/v1/organizations/${id}`)).body as {
+    remains: { file: string; why: string }[]
+  }
+  await app.context.deps.store.erasure.emptyLog()
+  assert.deepEqual(remains.map(({ file }) => file).toSorted(), filesWith(SECRET, home).toSorted())
+  assert.ok(remains.every(({ why }) => why.length > 10))
 })
 
 test('a block that another agent has stays when the agent it was made with is deleted', async (context) => {

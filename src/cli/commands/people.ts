@@ -29,7 +29,13 @@ export const createOrganizationCommand = (name: string, flags: JsonFlag, cli: Cl
     )
   })
 
-type ErasureReport = { agents: number; workspaces: number; files: number; rows: Record<string, number> }
+type ErasureReport = {
+  agents: number
+  workspaces: number
+  files: number
+  rows: Record<string, number>
+  remains: { file: string; why: string }[]
+}
 
 export const deleteOrganizationCommand = (
   name: string,
@@ -44,12 +50,13 @@ export const deleteOrganizationCommand = (
     const report = await api.request<ErasureReport>('DELETE', `/v1/organizations/${organizationId}`)
     printResult(cli, flags, { sentence: `Deleted ${what}.`, value: report })
     if (flags.json) return 0
-    const { agents, workspaces, files, rows } = report
+    const { agents, workspaces, files, rows, remains } = report
     const counts = { agents, workspaces, files, ...rows }
     printFields(
       Object.entries(counts).map(([noun, count]) => [noun.replaceAll('_', ' '), String(count)] as const),
       cli.out,
     )
+    for (const { file, why } of remains) cli.notes.line(`Left in the home: ${file} (${why}).`)
     return 0
   })
 

@@ -1,6 +1,7 @@
 import { DEFAULT_ORGANIZATION, type OrganizationId } from '../../core/id.ts'
 import { isOperator, type Organization } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
+import type { SharedFile } from '../../ports/agent-files.ts'
 import { deleteAgent } from '../agents/agents.ts'
 import { finishErasures } from '../agents/erase-remains.ts'
 import type { ServiceContext } from '../service-context.ts'
@@ -15,6 +16,8 @@ export type ErasureReport = {
   /** Notes and long outputs of tools. */
   files: number
   rows: Record<string, number>
+  /** Files of the home that do not say whose words they have. They are left. */
+  remains: SharedFile[]
 }
 
 const PAGE = 100
@@ -52,7 +55,7 @@ export async function deleteOrganization(
   const rows = await store.erasure.eraseOrganization(id, { ...audit, at: clock.now() })
   shares?.forget(id)
   await finishErasures(context, new AbortController().signal)
-  return { organization, ...done, rows: onlyPresent(rows) }
+  return { organization, ...done, rows: onlyPresent(rows), remains: await context.agentFiles.shared() }
 }
 
 async function deleteAgents(id: OrganizationId, context: ServiceContext, patience: () => AbortSignal) {

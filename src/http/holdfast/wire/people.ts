@@ -36,6 +36,9 @@ export const erasureReportSchema = z.lazy(() =>
       workspaces: z.number(),
       files: z.number().describe('Notes and long outputs of tools.'),
       rows: z.record(z.string(), z.number()).describe('Rows that were left besides those of its agents, by table.'),
+      remains: z
+        .array(z.object({ file: z.string(), why: z.string() }))
+        .describe('Files of the home that may have words of it and do not say whose they are: they were left.'),
     })
     .meta({ id: 'ErasureReport', description: 'What was erased of an organization.' }),
 )
