@@ -1,44 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Scope } from '../../src/core/people.ts'
-import { scriptOf } from '../../src/providers/scripted/script.ts'
 import { success } from '../../src/tools/define-tool.ts'
 import { gate, tool } from '../harness/tools.ts'
-import { serveKeyed } from './fixture-keyed-server.ts'
+import { serveGuarded } from './fixture-guarded-server.ts'
 
 // What a verdict can do, on every route that takes one.
 
-type Approval = { run_id: string; tool_calls: { tool_call_id: string; digest: string }[] }
 type Detail = { detail: string }
-
-/** An agent with a guarded tool `send`, whose model gives every call the same id. */
-async function serveGuarded(context: Parameters<typeof serveKeyed>[0], more: Parameters<typeof serveKeyed>[1] = {}) {
-  const ran: unknown[] = []
-  const send = tool(
-    'send',
-    (input) => {
-      ran.push(input)
-      return success('sent')
-    },
-    { needsApproval: true },
-  )
-  let asked = 0
-  const server = await serveKeyed(context, {
-    tools: [send, tool('look')],
-    script: (request) => {
-      if (request.messages.at(-1)?.role === 'user') asked++
-      return scriptOf({ calls: [{ tool: 'send', input: { number: asked }, callId: 'call_SAME' }] }, { text: 'done' })
-    },
-    ...more,
-  })
-  const messages = `/v1/agents/${server.fixture.agent.id}/messages`
-  const keyOf = async (scope: Scope) => server.as((await server.makeKey({ scope })).key)
-  const waiting = async () => ((await server.as()('GET', '/v1/approvals')).body as Approval[])[0]
-  const verdict = (tool_call_id: string, approve = true) => ({
-    messages: [{ type: 'approval', approvals: [{ type: 'approval', tool_call_id, approve }] }],
-  })
-  return { ...server, ran, messages, keyOf, waiting, verdict }
-}
 
 test('a late approval of a cancelled call does not approve the next call of the same id', async (context) => {
   const { fixture, as, ran, messages, verdict, waiting } = await serveGuarded(context)
