@@ -46,25 +46,24 @@ test('a verdict runs a call only if its run, call and digest are those of the qu
 
   for (let number = 0; number < CASES; number++) {
     assert.ok(question, `case ${number}: a question waits`)
-    const isRight = chance() < 0.35
+    // Right, wrong in one part, or wrong in any: what is wrong in one part alone shows which check is missing.
+    const wrong = pick(WRONG)
+    const isWrong = (part: Part) => wrong === part || (wrong === 'any' && chance() < 0.6)
     const old = earlier.length > 0 ? pick(earlier.slice(-5)) : question
-    const runId = isRight ? question.runId : pick([question.runId, old.runId, foreignQuestion.runId, MADE_UP_RUN])
-    const callId = isRight
-      ? question.callId
-      : pick([
-          question.callId,
-          old.callId,
-          foreignQuestion.callId,
-          question.callId.toUpperCase(),
-          `${question.callId} `,
-          'call_',
-        ])
-    const digest = isRight
-      ? pick([undefined, question.digest])
-      : pick([undefined, question.digest, old.digest, foreignQuestion.digest, '0'.repeat(64)])
-    const isExtra = !isRight && chance() < 0.2
+    const runId = isWrong('run') ? pick([old.runId, foreignQuestion.runId, MADE_UP_RUN]) : question.runId
+    const callId = isWrong('call')
+      ? pick([old.callId, `${question.callId}x`, question.callId.toUpperCase(), `${question.callId} `, 'call_'])
+      : question.callId
+    const digest = isWrong('digest')
+      ? pick([old.digest, foreignQuestion.digest, '0'.repeat(64), question.digest.slice(0, -1)])
+      : pick([undefined, question.digest])
+    const isExtra = isWrong('more calls')
     const approve = chance() < 0.7
-    const route = pick(ROUTES)
+    const route = isWrong('caller')
+      ? pick(FOREIGN_ROUTES)
+      : wrong === 'digest' || wrong === 'run'
+        ? 'run id'
+        : pick(ROUTES)
     const byClient = {
       messages: [
         {
@@ -132,15 +131,19 @@ test('a verdict runs a call only if its run, call and digest are those of the qu
 })
 
 const MADE_UP_RUN = 'run-00000000-0000-4000-8000-000000000000'
-const ROUTES = [
-  'run id',
-  'run id',
-  'messages',
-  'stream',
-  'async',
-  'conversation',
-  'another agent',
-  'another organization',
-] as const
+const ROUTES = ['run id', 'messages', 'stream', 'async', 'conversation'] as const
+const FOREIGN_ROUTES = ['another agent', 'another organization'] as const
+
+type Part = 'run' | 'call' | 'digest' | 'more calls' | 'caller'
+const WRONG: readonly (Part | 'nothing' | 'any')[] = [
+  'nothing',
+  'nothing',
+  'run',
+  'call',
+  'digest',
+  'more calls',
+  'caller',
+  'any',
+]
 
 const soon = () => clock.sleep(5, new AbortController().signal)
