@@ -22,7 +22,7 @@ import { openai } from './021-openai.ts'
 import { hooks } from './022-hooks.ts'
 import { scheduleHistory } from './023-schedule-history.ts'
 import { gatewayFiles } from './024-gateway-files.ts'
-import { storedBytes } from './024-stored-bytes.ts'
+import { storedBytes } from './025-stored-bytes.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 

@@ -33,7 +33,7 @@ export const TENANT_BUGS: PlantedBug[] = [
   },
   {
     name: 'stored bytes are replaced instead of added',
-    file: 'storage/migrations/024-stored-bytes.ts',
+    file: 'storage/migrations/025-stored-bytes.ts',
     find: 'bytes = stored_bytes.bytes + excluded.bytes',
     replace: 'bytes = excluded.bytes',
     breaks: 'nothing is hidden: what an organization stores is counted',

@@ -9,7 +9,7 @@ const TABLES = Object.keys(COUNTED_COLUMNS) as CountedTable[]
  * the sum of the rows.
  */
 export const storedBytes: Migration = {
-  number: 24,
+  number: 25,
   name: 'stored-bytes',
   digest: '6deefb6e304e8a74',
   up: (dialect) => [
