@@ -249,6 +249,38 @@ test('Matrix: 429 is waited for without spending an attempt, and the answer is s
   assert.deepEqual([said().length, row!.attempts], [1, 0])
 })
 
+test('Matrix: a homeserver that answers 200 and did nothing is asked again until there is an event', async (context) => {
+  const { matrix, waitFor, said, connected } = await openMatrixFixture(context, { home: { script: echo } })
+  await connected()
+  let count = 0
+  matrix.setFault(({ path }) =>
+    path.includes('/send/m.room.message/') && count++ < 2 ? { type: 'nothing' } : undefined,
+  )
+  matrix.say('hello')
+  await waitFor('You said: hello')
+  assert.deepEqual(said(), ['You said: hello'])
+})
+
+test('Matrix: a burst that the homeserver delivers in part is answered once each, in order', async (context) => {
+  const { matrix, said, stop, start, connected } = await openMatrixFixture(context, { home: { script: echo } })
+  await connected()
+  await stop()
+  const people = Array.from({ length: 10 }, (_, index) => ({ id: `@p${index}:simulated.example`, name: `P${index}` }))
+  for (let count = 0; count < 200; count++)
+    matrix.say(`message ${Math.floor(count / people.length)}`, { user: people[count % people.length]! })
+  matrix.setTimelineLimit(5)
+  start()
+  const rooms = people.map((user) => matrix.directRoom(user).id)
+  const answers = () => rooms.reduce((sum, room) => sum + said(room).length, 0)
+  // As long as more answers come, however busy the machine is.
+  for (let before = 0; before < 200; before = answers()) await until(() => answers() > before, matrix)
+  for (const room of rooms)
+    assert.deepEqual(
+      said(room),
+      Array.from({ length: 20 }, (_, index) => `You said: message ${index}`),
+    )
+})
+
 test('Matrix: a homeserver that is away, a wrong address, a foreign certificate and a missing token are said in words', async (context) => {
   const { matrix, state, configure, connected } = await openMatrixFixture(context, { home: { script: echo } })
   await connected()

@@ -119,6 +119,24 @@ test('Matrix: a send whose answer was lost is repeated as the same transaction, 
   assert.deepEqual(said(), ['You said: same', 'You said: same'])
 })
 
+test('Matrix: a status message whose answer was lost shows the answer of its run in the end, once', async (context) => {
+  const text = 'word '.repeat(40).trim()
+  const { matrix, waitFor, said, connected } = await openMatrixFixture(context, {
+    home: { script: [{ text, pace: { chunkSize: 10, delayMs: 150 } }] },
+  })
+  await connected()
+  let count = 0
+  // The placeholder arrives, and the homeserver answers again only when the run is over.
+  matrix.setFault(({ path }) => {
+    if (!path.includes('/send/m.room.message/') && !path.includes('/messages')) return undefined
+    count += 1
+    return count === 1 ? { type: 'cut-after' } : count < 5 ? { type: 'error', status: 502, description: '' } : undefined
+  })
+  matrix.say('talk slowly')
+  await waitFor(text)
+  assert.deepEqual(said(), [text])
+})
+
 test('Matrix: what was said while nothing was connected is heard, also more than the homeserver delivers at once', async (context) => {
   const { matrix, waitFor, said, stop, start, connected } = await openMatrixFixture(context, { home: { script: echo } })
   await connected()

@@ -46,11 +46,13 @@ type MatrixOptions = {
 }
 
 /** The platform over any transport. */
-function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptions): PlatformConnection {
+export function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptions): PlatformConnection {
   let bot: Bot | undefined = known
   const rooms = newRooms(transport)
   const { call } = transport
   let interim = 0
+  /** Keys of sends that are repeated: their transaction may return an event of before, with the words of then. */
+  const repeated = new Set<string>()
 
   /** The room of a chat. A person is one, too: the room with them alone. */
   async function roomOf({ chatId }: ChatAddress, signal: AbortSignal): Promise<CallOutcome<{ room: string }>> {
@@ -125,7 +127,7 @@ function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptio
         (message.buttons ?? []).map(({ label }) => label),
         signal,
       )
-      return { type: 'done', messageId }
+      return { type: 'done', messageId, isEarlier: repeated.delete(key) }
     },
 
     async edit({ address, messageId, key, ...message }, signal) {
@@ -150,6 +152,8 @@ function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptio
         return messageId !== undefined || oldest < since - FIND_MARGIN_MS ? 'enough' : 'more'
       })
       if (failure) return failed(failure)
+      if (repeated.size >= MOST_REPEATED) repeated.clear()
+      if (messageId === undefined) repeated.add(key)
       return messageId === undefined ? { type: 'done' } : { type: 'done', messageId }
     },
 
@@ -178,6 +182,7 @@ function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptio
 }
 
 const TYPING_MS = 6_000
+const MOST_REPEATED = 1_000
 /** Clocks differ. */
 const FIND_MARGIN_MS = 330_000
 

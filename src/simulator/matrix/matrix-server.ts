@@ -39,6 +39,8 @@ export type MatrixServer = World & {
   close(): Promise<void>
 }
 
+/** It answers as if it had worked. */
+const NOTHING: RouteAnswer = { status: 200, body: {} }
 const LONGEST_POLL_MS = 30_000
 
 export async function startMatrix(options: MatrixOptions = {}): Promise<MatrixServer> {
@@ -68,7 +70,12 @@ export async function startMatrix(options: MatrixOptions = {}): Promise<MatrixSe
       world.calls.push({ ...note, isAccepted: false, isAnswered: false, status: 0 })
       return void request.socket.destroy()
     }
-    const given = what?.type === 'error' ? scriptedError(what) : (refused ?? route({ method, path, body, query }))
+    const given =
+      what?.type === 'nothing'
+        ? NOTHING
+        : what?.type === 'error'
+          ? scriptedError(what)
+          : (refused ?? route({ method, path, body, query }))
     const isCut = what?.type === 'cut-after'
     const { status } = given
     world.calls.push({ ...note, isAccepted: status < 300, isAnswered: !isCut && !response.destroyed, status })

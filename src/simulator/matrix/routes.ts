@@ -81,7 +81,7 @@ export const ROUTES: readonly [pattern: RegExp, route: Route][] = [
       }),
   ],
   [
-    /^GET \/v3\/rooms\/([^/]+)\/state\/([^/]+)$/,
+    /^GET \/v3\/rooms\/([^/]+)\/state\/([^/]+)\/?$/,
     ([id, type = ''], _, world) =>
       withRoom(id, world, (room) => {
         const state = world.stateOf(room, type)
