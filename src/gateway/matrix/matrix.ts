@@ -46,7 +46,7 @@ type MatrixOptions = {
 }
 
 /** The platform over any transport. */
-export function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptions): PlatformConnection {
+function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptions): PlatformConnection {
   let bot: Bot | undefined = known
   const rooms = newRooms(transport)
   const { call } = transport
