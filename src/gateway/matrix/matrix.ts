@@ -46,7 +46,7 @@ type MatrixOptions = {
 }
 
 /** The platform over any transport. */
-function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptions): PlatformConnection {
+export function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptions): PlatformConnection {
   let bot: Bot | undefined = known
   const rooms = newRooms(transport)
   const { call } = transport
@@ -119,8 +119,7 @@ function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptio
       const sent = await put(room, { type: 'm.room.message', of: `${key}/${message.isPlain}`, content }, signal)
       if (sent.type === 'failed') return sent
       const { event_id: messageId } = sent.result
-      if (messageId === undefined)
-        return failed({ kind: 'unknown', detail: 'the homeserver answered without an event' })
+      if (messageId === undefined) return failed(NO_EVENT)
       await offerReactions(
         room,
         messageId,
@@ -136,7 +135,8 @@ function matrixOver(transport: MatrixTransport, { settings, known }: MatrixOptio
       interim += 1
       const of = `${messageId}/${key ?? `interim ${interim} ${message.text}`}/${message.isPlain}`
       const content = editedContent(message, messageId)
-      return put(to.room, { type: 'm.room.message', of, content }, signal)
+      const edited = await put(to.room, { type: 'm.room.message', of, content }, signal)
+      return edited.type === 'done' && edited.result.event_id === undefined ? failed(NO_EVENT) : edited
     },
 
     /** A homeserver forgets transactions after a while, and knows them by the session. The key in the event stays. */
@@ -185,6 +185,9 @@ const TYPING_MS = 6_000
 const MOST_REPEATED = 1_000
 /** Clocks differ. */
 const FIND_MARGIN_MS = 330_000
+
+/** It answered as if it had worked, and did nothing. */
+const NO_EVENT: CallFailure = { kind: 'unknown', detail: 'the homeserver answered without an event' }
 
 const ENCRYPTED_ROOM: CallFailure = {
   kind: 'dead-target',

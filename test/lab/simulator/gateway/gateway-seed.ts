@@ -7,6 +7,7 @@ import { checkAllGateway } from '../../../../src/service/store/check-gateway.ts'
 import { type Kernel, newKernel } from '../kernel.ts'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts'
 import { DISCORD_FAULTS, newSimulatedDiscord } from './simulated-discord.ts'
+import { MATRIX_FAULTS, newSimulatedMatrix } from './simulated-matrix.ts'
 import { PEOPLE, type Said, type SimulatedPlatform } from './simulated-platform.ts'
 import { newSimulatedSlack, SLACK_FAULTS } from './simulated-slack.ts'
 import { newSimulatedTelegram, TELEGRAM_FAULTS } from './simulated-telegram.ts'
@@ -28,6 +29,7 @@ const PLATFORMS = {
   telegram: { faults: TELEGRAM_FAULTS, simulate: newSimulatedTelegram },
   slack: { faults: SLACK_FAULTS, simulate: newSimulatedSlack },
   discord: { faults: DISCORD_FAULTS, simulate: newSimulatedDiscord },
+  matrix: { faults: MATRIX_FAULTS, simulate: newSimulatedMatrix },
 } as const
 
 export type SimulatedPlatformName = keyof typeof PLATFORMS
