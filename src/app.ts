@@ -250,7 +250,10 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
       approvalBy: general.approval_by,
       fallback: general.fallback,
       model: general.model,
-      ...defined({ compactionThreshold: general.compaction_threshold }),
+      ...defined({
+        compactionThreshold: general.compaction_threshold,
+        heartbeatTurnsPerDay: configuration.heartbeatTurnsPerDay,
+      }),
     },
     organizationId: DEFAULT_ORGANIZATION,
     caller: COMMAND_LINE,

@@ -36,6 +36,7 @@ export function CreateSchedule() {
       timezone: field('timezone'),
       every_seconds: minutes === undefined ? undefined : Number(minutes) * 60,
       at: at === undefined ? undefined : new Date(at).toISOString(),
+      heartbeat: field('heartbeat') ? {} : undefined,
     })
     const answer = await request<Schedule>('POST', '/v1/schedules', body)
     failure.value = answer.ok ? undefined : answer.failure
@@ -54,6 +55,7 @@ export function CreateSchedule() {
           timing.value = (event.target as HTMLSelectElement).value as Timing
         }}>${Object.entries(TIMINGS).map(([key, title]) => html`<option value=${key} key=${key}>${title}</option>`)}</select>
         <${TimingFields} timing=${timing.value} />
+        ${timing.value !== 'at' && html`<label for="heartbeat">Heartbeat</label><span><input id="heartbeat" name="heartbeat" type="checkbox" value="yes" /> The agent may say nothing, and is left alone while a person talks</span>`}
         <p class="hint">Calls that need approval are denied in its runs, because no person waits for them. The command line has more settings.</p>
         <div class="bar"><button class="primary">Create</button></div>
         <${Fault} failure=${failure.value} />

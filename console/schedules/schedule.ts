@@ -15,6 +15,7 @@ export type Schedule = {
   coalesce: boolean
   model: string | null
   on_guarded: 'deny' | 'ask'
+  heartbeat: { silence: string; rest_seconds: number; turns_per_day: number; dollars_per_day: number | null } | null
   messages: { role: string; content: unknown }[]
   last_run_id: string | null
   created_by: string

@@ -11,6 +11,8 @@ export type RunOverview = {
   id: string
   state: 'created' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled'
   stop_reason: string | null
+  /** Of a heartbeat: its agent said nothing. */
+  silent: boolean
   error: string | null
   agent_id: string
   agent_name: string
@@ -120,8 +122,15 @@ function NextAttempt({ run: { state, retry_at: retryAt } }: { run: RunOverview }
 }
 
 /** The stop reason says more than `completed`, unless the turn ended as usual or an error says still more. */
-export function stateText({ state, stop_reason: reason, error, deaths, retry_at: retryAt }: RunOverview): string {
+export function stateText({
+  state,
+  stop_reason: reason,
+  error,
+  silent,
+  deaths,
+  retry_at: retryAt,
+}: RunOverview): string {
   const why = reason && !error && !['end_turn', 'requires_approval', 'cancelled'].includes(reason) ? ` (${reason})` : ''
   const shown = state === 'created' ? 'queued' : state === 'running' && retryAt ? 'retrying' : state
-  return `${shown}${why}${deaths > 0 ? `, ${deaths} ${deaths === 1 ? 'death' : 'deaths'}` : ''}`
+  return `${shown}${why}${silent ? ', silent' : ''}${deaths > 0 ? `, ${deaths} ${deaths === 1 ? 'death' : 'deaths'}` : ''}`
 }

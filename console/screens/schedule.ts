@@ -47,6 +47,7 @@ export function ScheduleScreen({ id }: { id: string }) {
     <${PlainText} text=${messageText(schedule)} />
     <p class="hint">An instant may fire up to ${duration(schedule.grace_seconds * 1_000)} late. ${schedule.coalesce ? 'Of several that are due, the last one fires.' : 'Each of several that are due fires.'}${' '}
       Calls that need approval ${schedule.on_guarded === 'ask' ? 'wait for a person' : 'are denied'}.${schedule.model ? ` Model: ${visible(schedule.model)}.` : ''}</p>
+    ${schedule.heartbeat && html`<${HeartbeatNote} heartbeat=${schedule.heartbeat} />`}
     <h2>Next</h2>
     <${Fault} failure=${upcoming.failure} />
     ${schedule.state === 'paused' && html`<p class="note">It is paused: instants until it is resumed are skipped.</p>`}
@@ -59,6 +60,12 @@ export function ScheduleScreen({ id }: { id: string }) {
     <${ListState} resource=${history} empty="No instant has come yet." />
     ${history.value && history.value.length > 0 && html`<${History} instants=${history.value} />`}
   `
+}
+
+function HeartbeatNote({ heartbeat }: { heartbeat: NonNullable<Schedule['heartbeat']> }) {
+  const { silence, rest_seconds: rest, turns_per_day: turns, dollars_per_day: dollars } = heartbeat
+  return html`<p class="hint">A heartbeat: the answer ${visible(silence)} is silence, which no chat receives.
+    It rests ${duration(rest * 1_000)} after a turn of a person, and fires at most ${turns} runs${dollars === null ? '' : ` for $${dollars}`} a day.</p>`
 }
 
 function Actions({ schedule: { id, state } }: { schedule: Schedule }) {

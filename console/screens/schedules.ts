@@ -35,7 +35,7 @@ export function SchedulesScreen() {
           <tr key=${one.id}>
             <td><a href=${hrefOf('schedules', one.id)}>${shortName(titleOf(one))}</a></td>
             <td>${shortName(nameOf(one.agent_id))}</td>
-            <td>${visible(timingText(one))}</td>
+            <td>${visible(timingText(one))}${one.heartbeat && html` <small>heartbeat</small>`}</td>
             <td class=${STATE_CLASS[one.state]}>${one.state}</td>
             <td class="age"><${Next} schedule=${one} /></td>
             <td>${one.last_run_id && html`<a href=${hrefOf('runs', one.last_run_id)}>Run</a>`}</td>

@@ -8,6 +8,7 @@ export const runJson = (run: Run) => ({
   status: run.status,
   waiting: run.waiting,
   stop_reason: run.stopReason ?? null,
+  silent: run.silent ?? false,
   error: run.error ?? null,
   agent_id: run.agentId,
   conversation_id: run.conversationId,

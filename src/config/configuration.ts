@@ -5,6 +5,7 @@ import { defined } from '../core/defined.ts'
 import type { Durability } from '../core/durability.ts'
 import type { AccountSettings } from '../core/gateway/settings.ts'
 import type { Limits } from '../core/limits.ts'
+import type { OwnScheduleLimits } from '../core/own-schedules.ts'
 import { Problem } from '../core/problem.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Containment, WorkspaceQuota } from '../ports/workspaces.ts'
@@ -12,6 +13,7 @@ import type { Assignment } from './check-variables.ts'
 import type { ConfigFile, ProviderSettings } from './config-schema.ts'
 import { gatewayAccounts } from './gateway-settings.ts'
 import { homePath } from './home.ts'
+import { SCHEDULES } from './schedule-settings.ts'
 import { type SectionInput, type SectionValues, withDefaults } from './setting.ts'
 import { GENERAL, LIMITS, PROCESS, SERVER, WORKSPACES } from './settings.ts'
 import { variablesIn } from './variables.ts'
@@ -28,6 +30,9 @@ export type Configuration = {
   limits: Limits
   workspaces: WorkspaceSettings
   web: SectionValues<typeof WEB>
+  heartbeatTurnsPerDay: number
+  /** Of the schedules that agents make. */
+  ownSchedules: OwnScheduleLimits
   /** Chat platforms, by the name of the account. */
   gateway: Record<string, AccountSettings>
 }
@@ -107,9 +112,10 @@ function assign<T extends object>(values: T, { path: [key, ...rest], value }: As
 
 function configurationOf(
   home: string,
-  { process, providers, server, limits, workspaces, web, gateway, ...general }: ConfiguredValues,
+  { process, providers, server, limits, workspaces, web, schedules, gateway, ...general }: ConfiguredValues,
   environment: Environment,
 ): Configuration {
+  const scheduling = withDefaults(SCHEDULES, schedules ?? {})
   return {
     settings: settingsOf(home, withDefaults(PROCESS, process ?? {})),
     general: withDefaults(GENERAL, general),
@@ -119,6 +125,13 @@ function configurationOf(
     limits: limitsOf(withDefaults(LIMITS, limits ?? {})),
     workspaces: workspacesOf(home, withDefaults(WORKSPACES, workspaces ?? {})),
     web: withDefaults(WEB, web ?? {}),
+    heartbeatTurnsPerDay: scheduling.heartbeat_turns_per_day,
+    ownSchedules: {
+      count: scheduling.per_agent,
+      shortestMs: MINUTE_MS * scheduling.agent_shortest_minutes,
+      horizonMs: DAY_MS * scheduling.agent_horizon_days,
+      approval: scheduling.agent_approval,
+    },
     gateway: gatewayAccounts({ accounts: gateway ?? {}, toolsets: general.toolsets ?? {}, environment }),
   }
 }

@@ -1,4 +1,5 @@
 import { GATEWAY, GATEWAY_CHAT } from './gateway-settings.ts'
+import { SCHEDULES } from './schedule-settings.ts'
 import type { Section } from './setting.ts'
 import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WORKSPACES } from './settings.ts'
 import { WEB } from './web-settings.ts'
@@ -63,6 +64,12 @@ export const SECTIONS = {
     description: 'How agents search and read the web',
     path: ['web'],
     variablePrefix: 'HOLDFAST_WEB_',
+  },
+  schedules: {
+    section: SCHEDULES,
+    description: 'Heartbeats, and the schedules that agents make themselves',
+    path: ['schedules'],
+    variablePrefix: 'HOLDFAST_SCHEDULES_',
   },
   gateway: {
     section: GATEWAY,

@@ -1,6 +1,7 @@
 import type { Cooldown, CredentialId } from './credential.ts'
 import { defined } from './defined.ts'
 import type { TurnEvent, Usage } from './event.ts'
+import { isSilence } from './heartbeat.ts'
 import type { MessageId, RunId, StepId } from './id.ts'
 import {
   type AnswerPart,
@@ -10,6 +11,7 @@ import {
   type MessageBody,
   type NewMessage,
   summaryBody,
+  textOf,
 } from './message.ts'
 import { type ModelNote, modelNotes } from './model-note.ts'
 import type { ErrorType, RunError } from './run.ts'
@@ -44,6 +46,7 @@ export type RunChange = {
   expiresAt?: number | null
   releaseLease?: true
   deaths?: 0
+  silent?: boolean
 }
 
 /** Row changes that follow from an event, written only in its transaction. */
@@ -87,6 +90,7 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
         { type: 'add-step', step },
         addMessage(answerId, { role: 'assistant', content, calls }, { ...context, stepId }),
         ...questions(calls),
+        ...silenceChange(turn, event),
         ...credentialAndModelChanges(turn, event, context),
       ]
     }
@@ -146,6 +150,21 @@ export function project(turn: Turn, event: TurnEvent, context: ProjectionContext
 function questions(calls: readonly ToolCall[]): Change[] {
   const callIds = calls.filter((call) => call.needsApproval && !call.refusal).map(({ callId }) => callId)
   return callIds.length > 0 ? [{ type: 'ask-about', callIds }] : []
+}
+
+function silenceChange(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): Change[] {
+  const silent = findSilence(turn, event)
+  return silent === undefined ? [] : [{ type: 'change-run', change: { silent } }]
+}
+
+/**
+ * Of a heartbeat: whether this answer says nothing. The last one decides. A turn that a person steered a message into is
+ * never silent.
+ */
+export function findSilence(turn: Turn, event: Extract<TurnEvent, { type: 'answer-received' }>): boolean | undefined {
+  const { settings, isJoined } = turn
+  if (settings.silence === undefined) return undefined
+  return !isJoined && event.calls.length === 0 && isSilence(textOf(wholeContent(turn, event)), settings.silence)
 }
 
 /** An answer that continues kept text becomes one message with it. */

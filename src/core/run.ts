@@ -80,6 +80,8 @@ export type RunSettings = {
   /** What happens to a call that needs approval: `ask` waits for a person, `deny` denies it (unattended runs). */
   onGuarded: 'ask' | 'deny'
   approvalTtlMs: number
+  /** The answer of a heartbeat that says nothing. */
+  silence?: string
   /**
    * Set for a run without input. `compact` summarizes the conversation and `reset` empties it. `expire` ends its session:
    * the processes, and the context. `close` ends the processes only.
@@ -146,6 +148,8 @@ export type Run = {
   deaths: number
   /** Upper bound of the chunk numbers assigned so far. */
   chunkBound: number
+  /** Of a heartbeat that has answered: whether the answer was silence. */
+  silent?: boolean
   continues?: RunId
   /** The key whose request opened it; absent for the home's own key and the command line. */
   openedBy?: KeyId

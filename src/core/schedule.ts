@@ -1,12 +1,13 @@
 import { nextCronInstant, parseCron } from './cron.ts'
 import { defined } from './defined.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './duration.ts'
+import { faultInHeartbeat, type Heartbeat } from './heartbeat.ts'
 import type { AgentId, ConversationId, OrganizationId, RunId, ScheduleId } from './id.ts'
 import type { Input } from './message.ts'
 import type { Principal } from './people.ts'
 import type { RunSettings } from './run.ts'
 import type { TargetHandle } from './target.ts'
-import { isTimeZone, wallClock } from './zoned-time.ts'
+import { isTimeZone, noTimeZone, wallClock } from './zoned-time.ts'
 
 /** When a schedule fires. Its instants follow from this alone, never from the time at which one was carried out. */
 export type ScheduleTiming =
@@ -29,6 +30,8 @@ export type Schedule = {
   /** No instant is later than this. */
   endsAt?: number
   quietHours?: QuietHours
+  /** Present: it asks whether something is to be done, and `coalesce` is true. */
+  heartbeat?: Heartbeat
   /** How late an instant may still fire; later it is missed. */
   graceMs: number
   /** Of several instants that are due at once only the last fires, and none while the run of an earlier one goes on. */
@@ -120,7 +123,13 @@ const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/
 
 /** Why a schedule cannot be accepted. */
 export function faultInSchedule(
-  { timing, endsAt, quietHours, graceMs }: Pick<Schedule, 'timing' | 'endsAt' | 'quietHours' | 'graceMs'>,
+  {
+    timing,
+    endsAt,
+    quietHours,
+    heartbeat,
+    graceMs,
+  }: Pick<Schedule, 'timing' | 'endsAt' | 'quietHours' | 'heartbeat' | 'graceMs'>,
   now: number,
 ): string | undefined {
   if (!(graceMs >= MIN_GRACE_MS && graceMs <= MAX_GRACE_MS))
@@ -128,6 +137,7 @@ export function faultInSchedule(
   return (
     faultInTiming(timing) ??
     (quietHours && faultInQuietHours(quietHours)) ??
+    (heartbeat && faultInHeartbeat(heartbeat)) ??
     (endsAt !== undefined && endsAt <= now ? `The end ${timeText(endsAt)} has passed.` : undefined) ??
     faultInFirst({ timing, graceMs, ...defined({ endsAt }) }, now)
   )
@@ -156,9 +166,6 @@ function faultInQuietHours({ from, to, timezone }: QuietHours): string | undefin
   if (from === to) return 'Quiet hours must end at another time than they begin.'
   return isTimeZone(timezone) ? undefined : noTimeZone(timezone)
 }
-
-const noTimeZone = (name: string): string =>
-  `"${name.slice(0, 80)}" is not a time zone. Write its name, such as Europe/Berlin.`
 
 function faultInFirst(schedule: Pick<Schedule, 'timing' | 'endsAt' | 'graceMs'>, now: number): string | undefined {
   const { timing, graceMs } = schedule

@@ -34,6 +34,8 @@ export type Turn = {
   pending: Input[]
   /** The part of `pending` that was steered into this turn. */
   steers: readonly UnreadSteer[]
+  /** A message was steered into this turn. */
+  isJoined: boolean
   /** Answers of this run so far. An inherited one (after an approval) is not counted. */
   steps: number
   /** The latest answer and the state of its calls. */
@@ -89,6 +91,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     phase: 'going',
     pending: inputs,
     steers: [],
+    isJoined: continues !== undefined && inputs.length > 0,
     steps: 0,
     called: [],
     attempts: { answer: newAttemptState(), summary: newAttemptState() },
@@ -369,6 +372,7 @@ function clearDeaths(turn: Turn): Turn {
 function steer(turn: Turn, { inputs, otherwise, askedBy }: Extract<TurnEvent, { type: 'input-steered' }>): Turn {
   const steered = {
     ...turn,
+    isJoined: true,
     pending: [...turn.pending, ...inputs],
     askedBy: joinPrincipals(turn.askedBy, askedBy),
   }

@@ -9,6 +9,9 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+export const noTimeZone = (name: string): string =>
+  `"${name.slice(0, 80)}" is not a time zone. Write its name, such as Europe/Berlin.`
+
 /**
  * The moments at which clocks of the zone show this wall-clock time, in order: one, or two if clocks are set back over
  * it. A time that is skipped, because clocks are set forward, has one that is as long after the change as it would have

@@ -1,7 +1,9 @@
+import type { HeartbeatSpending } from '../core/heartbeat.ts'
 import type { AgentId, OrganizationId, RunId, ScheduleId } from '../core/id.ts'
 import type { Schedule, SettledInstant } from '../core/schedule.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 import type { OpenedRun, OpenRun } from './run-intake.ts'
+import type { ModelUsage } from './store.ts'
 
 /** `limit`: schedules that the organization may have; 0 means no limit. */
 export type CreatedSchedule = 'created' | 'over-limit' | 'no-agent'
@@ -17,6 +19,8 @@ export type Settlement = {
   nextAt?: number
   others: Omit<SettledInstant, 'settledAt'>[]
   firings: Firing[]
+  /** Of a heartbeat, by its timing: what its runs of this day have cost. */
+  spending?: HeartbeatSpending
   at: number
   /** The reason for an instant whose run was not opened. */
   refusalOf(opened: OpenedRun): string
@@ -49,6 +53,8 @@ export type ScheduleStore = {
   /** Schedules of all organizations with an instant up to `now`, in order of their numbers. */
   due(now: number, page: { after: number; limit: number }): Promise<{ number: number; schedule: Schedule }[]>
   settle(settlement: Settlement): Promise<Settled>
+  /** The tokens of the runs that it fired for the instants of a time. */
+  usedBetween(id: ScheduleId, time: { from: number; to: number }): Promise<ModelUsage[]>
   /** The newest first; `before` is an instant. */
   history(
     organizationId: OrganizationId,

@@ -35,6 +35,8 @@ type RunDefaults = {
   fallback?: TargetHandle[]
   /** The compaction threshold of agents without their own. */
   compactionThreshold?: number
+  /** Runs that a heartbeat may fire in a day. */
+  heartbeatTurnsPerDay?: number
 }
 
 /** The context of every verb. Each entrance (CLI, HTTP, an embedding program) has one and passes it to the verbs. */

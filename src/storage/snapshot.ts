@@ -91,11 +91,12 @@ export function snapshotReader(database: Database, clock: Clock): SnapshotReader
       const after = before?.instant ?? -1
       const page = await readSnapshot(async (db) => {
         const row = await db.get(scheduleAt, { number })
-        return row && { row, ...(await historyPage(db, { id: row.id, after, limit: MESSAGE_PAGE })) }
+        const schedule = row && scheduleOf(row)
+        return schedule && { schedule, ...(await historyPage(db, { schedule, after, limit: MESSAGE_PAGE })) }
       })
       if (!page) return
-      const { row, instants, runs } = page
-      yield { schedule: scheduleOf(row), instants, runs, ...defined({ before }) }
+      const { instants } = page
+      yield { ...page, ...defined({ before }) }
       if (instants.length < MESSAGE_PAGE) return
       before = instants.at(-1)
     }

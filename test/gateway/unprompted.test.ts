@@ -163,3 +163,36 @@ test('a run that ends while no gateway runs, or whose process is killed, is said
     Array.from({ length: 6 }, (_, count) => `You said: kill ${count}`),
   )
 })
+
+test('what a heartbeat says is said in its chat; its silence and its failures are not, and the run says so', async (context) => {
+  const answers = ['HEARTBEAT_OK', 'The queue is full!']
+  const gateway = await openGatewayFixture(context, {
+    home: {
+      script: ({ messages }) => {
+        const said = lastInput(messages)
+        if (!said.includes('Anything?')) return [{ text: `You said: ${said}` }]
+        const answer = answers.shift()
+        return [answer === undefined ? { fail: { kind: 'auth-rejected', detail: 'no key' } } : { text: answer }]
+      },
+    },
+  })
+  const { fixture, waitFor, said } = gateway
+  const conversation = await talk(gateway)
+  const heartbeat = await createSchedule(
+    {
+      agent: fixture.agent,
+      conversationId: conversation.id,
+      timing: { type: 'interval', everyMs: 3_600_000, from: Date.now() + 3_600_000 },
+      inputs: [{ role: 'user', content: [{ type: 'text', text: 'Anything?' }] }],
+      heartbeat: {},
+    },
+    fixture.context,
+  )
+  const beat = async () => fixture.wait((await runScheduleNow(heartbeat.id, {}, fixture.context)).runId)
+  assert.deepEqual([(await beat()).silent, (await beat()).silent], [true, false])
+  await waitFor('The queue is full!')
+  assert.equal((await beat()).status, 'failed')
+  await sendTo(gateway, conversation, 'the end')
+  await waitFor('You said: the end')
+  assert.deepEqual(said(), ['You said: hello', 'The queue is full!', 'You said: the end'])
+})

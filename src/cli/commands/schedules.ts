@@ -85,6 +85,7 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
         ['next', nextAt === undefined || isPaused ? '' : new Date(nextAt).toISOString()],
         ['ends', endsAt === undefined ? '' : new Date(endsAt).toISOString()],
         ['quiet hours', quietHours ? `${quietHours.from} to ${quietHours.to} (${quietHours.timezone})` : ''],
+        ...heartbeatFields(schedule),
         ['grace', `${schedule.graceMs / 1_000} s`],
         ['late instants', schedule.coalesce ? 'only the last one fires' : 'every one fires'],
         ['guarded calls', schedule.onGuarded === 'deny' ? 'denied' : 'wait for approval'],
@@ -102,6 +103,17 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
     }
   })
 
+function heartbeatFields({ heartbeat }: Schedule): [string, string][] {
+  if (!heartbeat) return []
+  const { silence, restMs, turnsPerDay, dollarsPerDay, timezone } = heartbeat
+  const dollars = dollarsPerDay === undefined ? '' : ` and $${dollarsPerDay}`
+  return [
+    ['heartbeat', `silent if the answer is ${safeText(silence)}`],
+    ['rest', `${restMs / 1_000} s after a turn of a person`],
+    ['budget', `${turnsPerDay} runs${dollars} a day (${timezone})`],
+  ]
+}
+
 const titleOf = ({ name, id }: Schedule): string => (name ? safeName(name) : id)
 
 const textOf = ({ inputs }: Schedule): string =>
@@ -117,26 +129,41 @@ type CreateFlags = JsonFlag & {
   quiet?: string
   ends?: string
   grace?: string
-  coalesce: boolean
+  coalesce?: boolean
   model?: string
   onGuarded: string
 }
 
-export const create = (
-  agent: string,
-  message: string,
-  { flags, cli }: { flags: CreateFlags; cli: CliContext },
-): Promise<void> =>
+type HeartbeatFlags = CreateFlags & { silence?: string; rest?: string; turnsPerDay?: string; dollarsPerDay?: string }
+
+type CreateRequest<Flags> = { message: string | undefined; flags: Flags; cli: CliContext }
+
+export const create = (agent: string, request: CreateRequest<CreateFlags>): Promise<void> => post(agent, {}, request)
+
+export function createHeartbeat(agent: string, { message, flags, cli }: CreateRequest<HeartbeatFlags>): Promise<void> {
+  const { silence, rest, turnsPerDay, dollarsPerDay, every, cron, ...others } = flags
+  const heartbeat = defined({
+    silence,
+    rest_seconds: rest === undefined ? undefined : seconds('--rest', rest),
+    turns_per_day: turnsPerDay === undefined ? undefined : Number(turnsPerDay),
+    dollars_per_day: dollarsPerDay === undefined ? undefined : Number(dollarsPerDay),
+  })
+  const timing = defined({ cron, every: every ?? (cron === undefined ? '30m' : undefined) })
+  return post(agent, { heartbeat }, { message, flags: Object.assign(others, timing), cli })
+}
+
+const post = (agent: string, more: object, { message, flags, cli }: CreateRequest<CreateFlags>): Promise<void> =>
   withHome(cli, 'rows', async ({ context, api, server }) => {
     const { id: agent_id } = await requireAgent(agent, context)
     const { every, grace, quiet, coalesce, ends, conversation, onGuarded, json: _, ...rest } = flags
     const body = {
       ...rest,
+      ...more,
       agent_id,
-      content: message,
-      coalesce,
+      ...defined({ content: message }),
       on_guarded: onGuarded,
       ...defined({
+        coalesce,
         every_seconds: every === undefined ? undefined : seconds('--every', every),
         grace_seconds: grace === undefined ? undefined : seconds('--grace', grace),
         quiet_hours: quiet === undefined ? undefined : hours(quiet),
@@ -180,10 +207,11 @@ export const setPaused = (which: string, { flags, cli, verb }: PauseOptions): Pr
     printResult(cli, flags, { sentence, value })
   })
 
-export const runNow = (which: string, flags: JsonFlag, cli: CliContext): Promise<void> =>
+export const runNow = (which: string, flags: JsonFlag & { requestId?: string }, cli: CliContext): Promise<void> =>
   withHome(cli, 'rows', async ({ context, api, server }) => {
     const schedule = await requireNamed(which, context)
-    const value = await api.request<{ run_id: string }>('POST', `/v1/schedules/${schedule.id}/run`)
+    const body = defined({ request_id: flags.requestId })
+    const value = await api.request<{ run_id: string }>('POST', `/v1/schedules/${schedule.id}/run`, body)
     const where = server ? '' : ` It is queued until a server runs: \`${commandLine('serve')}\`.`
     printResult(cli, flags, { sentence: `Fired ${titleOf(schedule)}: ${value.run_id}.${where}`, value })
   })

@@ -67,7 +67,7 @@ function headLines(run: Run, { paint }: Look): string[] {
   const took = run.completedAt === undefined ? '' : `, took ${seconds.toFixed(1)} s`
   const [error, ...advice] = run.error ? runErrorLines(run.error) : []
   return [
-    `${paint.bold(run.id)}  ${phaseOf(run)}${reason}`,
+    `${paint.bold(run.id)}  ${phaseOf(run)}${reason}${run.silent ? ', silent: nothing was sent to a chat' : ''}`,
     ...(error ? [`  error         ${paint.red(error)}`] : []),
     ...advice.map((line) => `                ${line}`),
     `  agent         ${run.agentId}`,

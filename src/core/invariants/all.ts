@@ -14,6 +14,7 @@ import {
 } from './approvals.ts'
 import { type AuditRecord, auditChain } from './audit-chain.ts'
 import { type BlockHistoryRecord, changesAreKept } from './block-history.ts'
+import { heartbeatsHoldBack } from './heartbeats.ts'
 import { type HookRecord, hookDeliveriesBecameRuns } from './hooks.ts'
 import { type ImportObjectRecord, importedIsThere } from './imports.ts'
 import {
@@ -86,7 +87,11 @@ export const STREAM_INVARIANTS: readonly Invariant<StreamRecord>[] = [streamNumb
 
 const AUDIT_INVARIANTS: readonly Invariant<AuditRecord>[] = [auditChain]
 
-const SCHEDULE_INVARIANTS: readonly Invariant<ScheduleRecord>[] = [instantsSettledOnce, outcomesAreExplained]
+const SCHEDULE_INVARIANTS: readonly Invariant<ScheduleRecord>[] = [
+  instantsSettledOnce,
+  outcomesAreExplained,
+  heartbeatsHoldBack,
+]
 
 /** Invariants across all runs. */
 export const STORE_INVARIANTS: readonly Invariant<StoreRecord>[] = [

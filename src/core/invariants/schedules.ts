@@ -1,5 +1,6 @@
 import type { RunId } from '../id.ts'
 import { nextInstant, type Schedule, type SettledInstant } from '../schedule.ts'
+import type { HeartbeatRecord } from './heartbeats.ts'
 import type { Invariant } from './record.ts'
 
 /** A page of what became of the instants of a schedule, oldest first. */
@@ -10,6 +11,10 @@ export type ScheduleRecord = {
   before?: SettledInstant
   /** Of the runs that the page names, those that exist. */
   runs: ReadonlySet<RunId>
+  /** Of a heartbeat: those of the page that fired, in order. */
+  beats?: readonly HeartbeatRecord[]
+  /** What fired before the page on the day of the first of them. */
+  firedThatDay?: number
 }
 
 export const instantsSettledOnce: Invariant<ScheduleRecord> = {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
+import { DEFAULT_HEARTBEAT_TEXT, DEFAULT_REST_MS, DEFAULT_SILENCE, type Heartbeat } from '../../core/heartbeat.ts'
 import { Problem } from '../../core/problem.ts'
 import { type ScheduleTiming, upcomingInstants } from '../../core/schedule.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
@@ -23,6 +24,26 @@ import { instantSchema, scheduleSchema, wireInstant, wireSchedule } from './wire
 
 const schedulePath = { schedule_id: id('schedule').describe('The id of a schedule.') }
 
+const heartbeatBody = z.object({
+  silence: z
+    .string()
+    .max(100)
+    .nullish()
+    .describe(`The answer that says nothing; the agent is told so. Default: ${DEFAULT_SILENCE}.`),
+  rest_seconds: z
+    .number()
+    .nullish()
+    .describe(`How long after a turn of a person it is held back, 0 to 86400. Default: ${DEFAULT_REST_MS / 1_000}.`),
+  turns_per_day: z
+    .number()
+    .nullish()
+    .describe('Runs in a day, 1 to 1440. Default: `schedules.heartbeat_turns_per_day`.'),
+  dollars_per_day: z
+    .number()
+    .nullish()
+    .describe('Fires nothing more in a day in which its runs have cost this. Default: no limit.'),
+})
+
 const create = operation({
   route: 'POST /v1/schedules',
   scope: 'agent',
@@ -31,7 +52,14 @@ const create = operation({
     agent_id: z.string().describe('The agent.'),
     conversation_id: z.string().nullish().describe('A conversation of the agent. Default: its default conversation.'),
     name: z.string().max(200).nullish().describe('For people.'),
-    content: contentBody.describe('The message: text, or a list of texts and images.'),
+    content: contentBody
+      .nullish()
+      .describe('The message: text, or a list of texts and images. Only a heartbeat may leave it out.'),
+    heartbeat: heartbeatBody
+      .nullish()
+      .describe(
+        'Makes it a heartbeat: its agent is asked whether something is to be done, and may say nothing. It is held back while a person talks in the conversation and has a daily budget.',
+      ),
     at: date.nullish().describe('Fires once at this time. Either this, `every_seconds` or `cron`.'),
     every_seconds: z
       .number()
@@ -39,7 +67,11 @@ const create = operation({
       .describe('Fires at this interval, from 60 seconds on; first after one interval, or at `starts_at`.'),
     starts_at: date.nullish().describe('The first instant of an interval.'),
     cron: z.string().max(500).nullish().describe('Cron expression of five fields: minute, hour, day, month, weekday.'),
-    timezone: z.string().max(100).nullish().describe('Time zone of `cron` and of the quiet hours. Default: UTC.'),
+    timezone: z
+      .string()
+      .max(100)
+      .nullish()
+      .describe('Time zone of `cron`, of the quiet hours, and of the days of a heartbeat. Default: UTC.'),
     ends_at: date.nullish().describe('No instant is later.'),
     quiet_hours: z
       .object({
@@ -80,14 +112,27 @@ const create = operation({
       body.conversation_id && body.conversation_id !== 'default'
         ? await requireConversation(agent, body.conversation_id, context)
         : undefined
-    const { name, ends_at, quiet_hours, grace_seconds, coalesce, model, max_steps, on_guarded, callback_url } = body
+    const {
+      heartbeat,
+      content,
+      name,
+      ends_at,
+      quiet_hours,
+      grace_seconds,
+      coalesce,
+      model,
+      max_steps,
+      on_guarded,
+      callback_url,
+    } = body
     return wireSchedule(
       await createSchedule(
         {
           agent,
           timing: timingOf(body, context.deps.clock.now()),
-          inputs: [{ role: 'user', content: toInputParts(body.content) }],
+          inputs: [{ role: 'user', content: toInputParts(content ?? (heartbeat ? DEFAULT_HEARTBEAT_TEXT : '')) }],
           ...defined({
+            heartbeat: heartbeat ? heartbeatOf(heartbeat, timezone) : undefined,
             name: name ?? undefined,
             conversationId: conversation?.id,
             endsAt: ends_at ? Date.parse(ends_at) : undefined,
@@ -106,6 +151,18 @@ const create = operation({
   },
 })
 
+const heartbeatOf = (
+  { silence, rest_seconds, turns_per_day, dollars_per_day }: z.output<typeof heartbeatBody>,
+  timezone: string,
+): Partial<Heartbeat> =>
+  defined({
+    timezone,
+    silence: silence?.trim(),
+    restMs: typeof rest_seconds === 'number' ? Math.round(rest_seconds * 1_000) : undefined,
+    turnsPerDay: turns_per_day ?? undefined,
+    dollarsPerDay: dollars_per_day ?? undefined,
+  })
+
 type TimingBody = {
   at?: string | null | undefined
   every_seconds?: number | null | undefined
@@ -113,18 +170,19 @@ type TimingBody = {
   cron?: string | null | undefined
   timezone?: string | null | undefined
   quiet_hours?: unknown
+  heartbeat?: unknown
 }
 
 function timingOf(
-  { at, every_seconds, starts_at, cron, timezone, quiet_hours }: TimingBody,
+  { at, every_seconds, starts_at, cron, timezone, quiet_hours, heartbeat }: TimingBody,
   now: number,
 ): ScheduleTiming {
   const named = [at, every_seconds, cron].filter((one) => one !== null && one !== undefined)
   if (named.length !== 1) throw new Problem('invalid', 'body: send exactly one of `at`, `every_seconds` and `cron`')
   if (starts_at && typeof every_seconds !== 'number')
     throw new Problem('invalid', 'body.starts_at: is for `every_seconds` only')
-  if (timezone && !cron && !quiet_hours)
-    throw new Problem('invalid', 'body.timezone: is for `cron` and `quiet_hours` only')
+  if (timezone && !cron && !quiet_hours && !heartbeat)
+    throw new Problem('invalid', 'body.timezone: is for `cron`, `quiet_hours` and `heartbeat` only')
   if (at) return { type: 'once', at: Date.parse(at) }
   if (typeof every_seconds === 'number') {
     const everyMs = Math.round(every_seconds * 1_000)

@@ -1,8 +1,7 @@
 import type { Conversation } from '../../core/agent.ts'
 import { type Message, textOf } from '../../core/message.ts'
-import { costOf, FREE } from '../../core/price.ts'
-import { parseTarget, SCRIPTED } from '../../core/target.ts'
 import { listMessages } from '../messages/messages.ts'
+import { costOfUsage } from '../providers/cost-of-usage.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /** The first messages may be an application's, of other roles. */
@@ -29,19 +28,10 @@ function firstWordsIn(messages: readonly Message[]): string {
   return ''
 }
 
-async function costOfConversation(
-  id: Conversation['id'],
-  { deps, organizationId, directory }: ServiceContext,
-): Promise<number | undefined> {
-  const used = await deps.store.runs.usageOf(organizationId, id)
+async function costOfConversation(id: Conversation['id'], context: ServiceContext): Promise<number | undefined> {
   let sum = 0
-  for (const { target: handle, usage, largestPrompt } of used) {
-    const target = parseTarget(handle)
-    const known = target?.provider === SCRIPTED ? FREE : target && directory.priceOf(target)
-    if (!known) return undefined
-    const { upTo, ...price } = known
-    // The bound is for one prompt; the usage is the sum of many.
-    const cost = upTo !== undefined && largestPrompt > upTo ? undefined : costOf(usage, price)
+  for (const used of await context.deps.store.runs.usageOf(context.organizationId, id)) {
+    const cost = costOfUsage(used, context)
     if (cost === undefined) return undefined
     sum += cost
   }

@@ -100,7 +100,7 @@ async function answerTexts(
   { deps }: ServiceContext,
 ): Promise<OutboundBody[]> {
   const messages = await deps.store.messages.ofRun(run.id)
-  if (isUnprompted && isSilent(run, { turn, said: saidIn(messages) })) return [...files]
+  if (isUnprompted && hasNoNews(run, { turn, said: saidIn(messages) })) return [...files]
   const text = outcomeText(run, messages)
   if (text === '' && files.length > 0) return [...files]
   const parts = splitText(text === '' ? NO_ANSWER : text, maxText).map((part) => ({ text: part }))
@@ -118,9 +118,15 @@ async function filesOf(run: Run, { maxFileBytes }: DeliverOptions, { deps }: Ser
   return files.filter(({ callId }) => done.has(callId)).map((file) => bodyOfFile(file, maxFileBytes))
 }
 
-/** Compacting or ending a session is no news, and neither is a run that was cancelled before it said anything. */
-const isSilent = ({ status }: Run, { turn, said }: { turn: Turn; said: string }): boolean =>
-  turn.settings.task !== undefined || (said === '' && (status === 'completed' || status === 'cancelled'))
+/**
+ * Compacting or ending a session is no news, and neither is a run that was cancelled before it said anything. Of a
+ * heartbeat nothing is news but what its agent says: a provider that is down would be told every half hour.
+ */
+function hasNoNews({ status, silent }: Run, { turn, said }: { turn: Turn; said: string }): boolean {
+  const { task, silence } = turn.settings
+  if (task !== undefined || silent) return true
+  return said === '' && (silence !== undefined || status === 'completed' || status === 'cancelled')
+}
 
 /** The results of a client's own tools come from the client, and never from a chat. */
 function askedCalls(turn: Turn): ToolCall[] {

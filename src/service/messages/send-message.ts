@@ -48,6 +48,8 @@ export type SendOptions = {
   reasoning?: 'on' | 'off' | Effort
   /** What this request asks of its answers, in place of what agent and conversation say. */
   modelSettings?: ModelSettings
+  /** The answer that says nothing; see `core/heartbeat.ts`. */
+  silence?: string
   metadata?: Json
   callback?: CallbackRequest
 }
@@ -241,6 +243,7 @@ function newEntries(
       patienceMs: patienceOf(request.background ?? false),
       clientTools: clientTools && clientTools.length > 0 ? clientTools : undefined,
       onlyTools: request.onlyTools,
+      silence: request.silence,
       system,
       addendum,
       exitTools: exitTools.length > 0 ? exitTools : undefined,

@@ -1,5 +1,6 @@
 import type { Agent } from '../../core/agent.ts'
 import { defined } from '../../core/defined.ts'
+import { DEFAULT_REST_MS, DEFAULT_SILENCE, DEFAULT_TURNS_PER_DAY, type Heartbeat } from '../../core/heartbeat.ts'
 import type { ConversationId, RunId, ScheduleId } from '../../core/id.ts'
 import { principalOf } from '../../core/people.ts'
 import { Problem } from '../../core/problem.ts'
@@ -26,6 +27,7 @@ export type NewSchedule = Pick<Schedule, 'timing' | 'inputs'> &
     agent: Agent
     /** Absent: the default conversation, whichever it is then. */
     conversationId?: ConversationId
+    heartbeat?: Partial<Heartbeat>
   }
 
 const MAX_NAME = 200
@@ -33,10 +35,14 @@ const MAX_NAME = 200
 /** When this resolves, the schedule is stored with its first instant. */
 export async function createSchedule(request: NewSchedule, context: ServiceContext): Promise<Schedule> {
   const { deps, caller, organizationId } = context
-  const { agent, name = '', graceMs = DEFAULT_GRACE_MS, coalesce = true, onGuarded = 'deny', ...rest } = request
+  const { agent, heartbeat: asked, name = '', graceMs = DEFAULT_GRACE_MS, coalesce = true, ...others } = request
+  const { onGuarded = 'deny', ...rest } = others
+  const heartbeat = asked && withHeartbeatDefaults(asked, context)
   requireContents(request.inputs)
+  if (request.heartbeat && !coalesce)
+    throw new Problem('invalid', 'A heartbeat fires one instant at a time: leave out `coalesce`, or let it be true.')
   const now = deps.clock.now()
-  const timed = { ...rest, graceMs }
+  const timed = { ...rest, graceMs, ...defined({ heartbeat }) }
   const fault = faultInSchedule(timed, now)
   if (fault) throw new Problem('invalid-argument', fault)
   const schedule: Schedule = {
@@ -63,6 +69,16 @@ export async function createSchedule(request: NewSchedule, context: ServiceConte
         'queue-full',
         `This organization has ${limit} schedules, which is its limit (limits.schedules_per_organization). Delete some, or ask an operator to raise it.`,
       )
+  }
+}
+
+function withHeartbeatDefaults(given: Partial<Heartbeat>, { defaults }: ServiceContext): Heartbeat {
+  return {
+    silence: DEFAULT_SILENCE,
+    restMs: DEFAULT_REST_MS,
+    turnsPerDay: defaults.heartbeatTurnsPerDay ?? DEFAULT_TURNS_PER_DAY,
+    timezone: 'UTC',
+    ...given,
   }
 }
 

@@ -1,4 +1,5 @@
 import { defined } from '../../core/defined.ts'
+import { dayStart, type HeartbeatSpending, silenceInstruction } from '../../core/heartbeat.ts'
 import type { RunId } from '../../core/id.ts'
 import { planSettlement, type Schedule, type SettledInstant } from '../../core/schedule.ts'
 import type { Firing, Settlement } from '../../ports/schedule-store.ts'
@@ -6,6 +7,7 @@ import type { OpenedRun } from '../../ports/store.ts'
 import { newOpening } from '../messages/send-message.ts'
 import { overQuotaProblem, queueQuotaOf } from '../messages/turn-quota.ts'
 import { roomRefusal } from '../people/storage-quota.ts'
+import { costOfUsage } from '../providers/cost-of-usage.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 const AT_ONCE = 100
@@ -44,7 +46,13 @@ async function settleDue(schedule: Schedule, context: ServiceContext): Promise<b
   if (schedule.nextAt === undefined || fire.length + others.length === 0) return false
   const settled = await settle(
     schedule,
-    { seen: schedule.nextAt, others, instants: fire, at: now, ...defined({ nextAt }) },
+    {
+      seen: schedule.nextAt,
+      others,
+      instants: fire,
+      at: now,
+      ...defined({ nextAt, spending: await spendingOf(schedule, fire[0], context) }),
+    },
     context,
   )
   return settled !== undefined
@@ -74,7 +82,25 @@ async function findActiveRun({ coalesce, lastRun }: Schedule, { deps }: ServiceC
   return run && (run.status === 'created' || run.status === 'running') ? run.id : undefined
 }
 
-type Decided = Pick<Settlement, 'seen' | 'others' | 'nextAt' | 'at'> & { instants: number[]; key?: string }
+/** What the runs of a heartbeat have cost on the day of this instant. The run of an earlier one has ended. */
+async function spendingOf(
+  { id, heartbeat }: Schedule,
+  instant: number | undefined,
+  context: ServiceContext,
+): Promise<HeartbeatSpending | undefined> {
+  if (!heartbeat || instant === undefined) return undefined
+  const spending: HeartbeatSpending = { dollars: 0 }
+  if (heartbeat.dollarsPerDay === undefined) return spending
+  const time = { from: dayStart(instant, heartbeat.timezone), to: instant }
+  for (const used of await context.deps.store.schedules.usedBetween(id, time)) {
+    const cost = costOfUsage(used, context)
+    if (cost === undefined) spending.unpriced = used.target
+    else spending.dollars += cost
+  }
+  return spending
+}
+
+type Decided = Pick<Settlement, 'seen' | 'others' | 'nextAt' | 'at' | 'spending'> & { instants: number[]; key?: string }
 
 async function settle(
   schedule: Schedule,
@@ -116,7 +142,7 @@ async function firingsOf(
 ): Promise<{ firings: Firing[]; refused: Settlement['others'] }> {
   if (instants.length === 0) return { firings: [], refused: [] }
   const { store } = context.deps
-  const { organizationId, agentId, conversationId, inputs, onGuarded, model, maxSteps, callback } = schedule
+  const { organizationId, agentId, conversationId, onGuarded, model, maxSteps, callback, heartbeat } = schedule
   const [agent, conversation] = await Promise.all([
     store.agents.get(organizationId, agentId),
     conversationId
@@ -146,22 +172,36 @@ async function firingsOf(
         agent,
         conversationId: conversation.id,
         conversation,
-        inputs,
+        inputs: inputsOf(schedule),
         onGuarded,
         background: true,
         metadata: {
-          run_type: 'schedule',
+          run_type: heartbeat ? 'heartbeat' : 'schedule',
           schedule_id: schedule.id,
           scheduled_at: new Date(instant).toISOString(),
           on_guarded: onGuarded,
         },
-        ...defined({ model, maxSteps, callback, idempotencyKey: key && `${schedule.id} ${key}` }),
+        ...defined({
+          model,
+          maxSteps,
+          callback,
+          silence: heartbeat?.silence,
+          idempotencyKey: key && `${schedule.id} ${key}`,
+        }),
       },
       context,
     )
     return { instant, open: { ...opening, policy: 'queue', ...defined({ quota }) } }
   })
   return { firings, refused: [] }
+}
+
+/** A heartbeat says how to say nothing. */
+function inputsOf({ inputs, heartbeat }: Schedule): Schedule['inputs'] {
+  const last = inputs.at(-1)
+  if (!heartbeat || !last) return inputs
+  const text = silenceInstruction(heartbeat.silence)
+  return [...inputs.slice(0, -1), { ...last, content: [...last.content, { type: 'text', text }] }]
 }
 
 /** Why a run was not opened, for the history of a schedule and the log of a hook. */

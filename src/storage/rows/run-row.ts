@@ -24,6 +24,7 @@ const FIELDS = rowMapper<Omit<Run, 'callback'>>()({
   nextSeq: 'next_seq',
   deaths: 'deaths',
   chunkBound: 'chunk_bound',
+  silent: { flag: 'silent' },
   continues: 'continues',
   openedBy: 'opened_by',
 })

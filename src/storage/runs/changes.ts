@@ -83,6 +83,7 @@ async function changeRun(db: Executor, id: RunId, change: RunChange): Promise<vo
     expiresAt: change.expiresAt ?? null,
     releases: change.releaseLease ? 1 : 0,
     deaths: change.deaths ?? null,
+    silent: change.silent === undefined ? null : change.silent ? 1 : 0,
   })
 }
 
@@ -98,6 +99,7 @@ const update = statement<{
   expiresAt: number | null
   releases: number
   deaths: number | null
+  silent: number | null
 }>()((db, p) =>
   db
     .updateTable('runs')
@@ -110,6 +112,7 @@ const update = statement<{
       expires_at: sql`case when ${p('setsExpiry')} = 1 then ${p('expiresAt')} else expires_at end`,
       lease_owner: sql`case when ${p('releases')} = 1 then null else lease_owner end`,
       deaths: sql`coalesce(${p('deaths')}, deaths)`,
+      silent: sql`coalesce(${p('silent')}, silent)`,
     })
     .where('id', '=', p('id')),
 )

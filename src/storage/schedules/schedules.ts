@@ -9,6 +9,7 @@ import { lockAgent } from '../database/lock-agent.ts'
 import { insertInto, rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { SCHEDULE_COLUMNS, scheduleOf, scheduleRowOf } from '../rows/schedule-row.ts'
+import { usedBetween } from './heartbeat.ts'
 import { findSettled, historyOf, removeHistory, removeOldHistory, settle } from './settle.ts'
 
 export function scheduleStore({ read, write }: Database): ScheduleStore {
@@ -84,6 +85,8 @@ export function scheduleStore({ read, write }: Database): ScheduleStore {
         announce: settlement.firings.length > 0,
         findCommitted: (db) => findSettled(db, settlement),
       }),
+
+    usedBetween: (id, time) => read((db) => usedBetween(db, { id, from: time.from, to: time.to })),
 
     history: (organizationId, id, page) => read((db) => historyOf(db, { organizationId, id }, page)),
   }

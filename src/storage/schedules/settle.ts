@@ -1,16 +1,19 @@
 import { type SqlBool, sql } from 'kysely'
 import { defined } from '../../core/defined.ts'
+import { dayStart } from '../../core/heartbeat.ts'
 import type { OrganizationId, RunId, ScheduleId } from '../../core/id.ts'
+import type { ScheduleRecord } from '../../core/invariants/schedules.ts'
 import type { Schedule, SettledInstant } from '../../core/schedule.ts'
 import type { Settled, Settlement } from '../../ports/schedule-store.ts'
 import { insertInto, rowById } from '../database/row-statements.ts'
 import { type Executor, statement } from '../database/statement.ts'
 import { INSTANT_COLUMNS, instantOf, instantRowOf, scheduleOf } from '../rows/schedule-row.ts'
 import { openRun } from '../runs/run-intake.ts'
+import { countFired, findHoldBack, heartbeatRecords } from './heartbeat.ts'
 
 /** The outcomes, the runs and the next instant are one transaction: no instant is lost, and none fires twice. */
 export async function settle(db: Executor, settlement: Settlement): Promise<Settled> {
-  const { schedule: key, seen, nextAt, others, firings, at, refusalOf } = settlement
+  const { schedule: key, seen, nextAt, others, firings, at, spending, refusalOf } = settlement
   const row = await db.get(byId.locked, { organization: key.organizationId, id: key.id })
   const schedule = row && scheduleOf(row)
   const isCurrent = seen === 'manual' || (schedule?.nextAt === seen && !schedule.isPaused)
@@ -18,7 +21,15 @@ export async function settle(db: Executor, settlement: Settlement): Promise<Sett
 
   const instants: SettledInstant[] = others.map((one) => ({ ...one, settledAt: at }))
   let lastRun = schedule.lastRun
-  for (const { instant, open } of firings) {
+  for (const firing of firings) {
+    const { instant, open } = firing
+    const { id, heartbeat } = schedule
+    const reason = heartbeat && spending && (await findHoldBack(db, firing, { id, heartbeat, spending, at }))
+    if (reason) {
+      const held = { instant, lastInstant: instant, count: 1, outcome: 'skipped' as const, reason, isManual: false }
+      instants.push({ ...held, settledAt: at })
+      continue
+    }
     const opened = await openRun(db, open)
     if (opened.type === 'repeated') return { type: 'repeated', runId: opened.runId }
     const isFired = opened.type === 'opened'
@@ -81,11 +92,16 @@ export async function historyOf(
 /** For checks: a page in order of time, and the runs that its rows name. */
 export async function historyPage(
   db: Executor,
-  { id, after, limit }: { id: ScheduleId; after: number; limit: number },
-): Promise<{ instants: SettledInstant[]; runs: Set<RunId> }> {
+  { schedule: { id, heartbeat }, after, limit }: { schedule: Schedule; after: number; limit: number },
+): Promise<Pick<ScheduleRecord, 'instants' | 'runs' | 'beats' | 'firedThatDay'>> {
   const rows = await db.all(historyAfter, { id, after, limit })
   const runs = new Set(rows.flatMap(({ found }) => (found === null ? [] : [found])))
-  return { instants: rows.map(({ found: _, ...row }) => instantOf(row)), runs }
+  const page = { instants: rows.map(({ found: _, ...row }) => instantOf(row)), runs }
+  const [first, last] = [rows[0]?.instant, rows.at(-1)?.instant]
+  if (!heartbeat || first === undefined || last === undefined) return page
+  const beats = await heartbeatRecords(db, { id, from: first, to: last })
+  const from = dayStart(beats[0]?.instant ?? first, heartbeat.timezone)
+  return { ...page, beats, firedThatDay: await countFired(db, { id, from, to: first, isManual: 0 }) }
 }
 
 const byId = rowById('schedules')

@@ -17,4 +17,27 @@ export const SCHEDULE_BUGS: PlantedBug[] = [
     replace: '    next = nextInstant(schedule, now)\n',
     breaks: 'nothing is hidden: every instant has its outcome',
   },
+  {
+    name: 'a heartbeat fires while a person talks',
+    file: 'storage/schedules/heartbeat.ts',
+    find: '      if (isTalk(row)) return at\n',
+    replace: '      if (isTalk(row) && row.completed_at === null) return at\n',
+    breaks: 'a heartbeat is held back while a person talks and shortly after',
+  },
+  {
+    name: 'the budget of a heartbeat is counted in memory, which a crash empties',
+    file: 'storage/schedules/schedules.ts',
+    find: '        work: (db) => settle(db, settlement),\n',
+    replace:
+      "        work: async (db) => {\n          const memory: Map<string, number> = ((write as { memory?: Map<string, number> }).memory ??= new Map())\n          let day = ''\n          const get = (query: never, values: { id: string; from: number }) => {\n            if (!('isManual' in values)) return db.get(query, values as never)\n            day = `${values.id} ${values.from}`\n            return { count: memory.get(day) ?? 0 }\n          }\n          const settled = await settle(Object.assign(Object.create(db), { get }), settlement)\n          const hasFired = settled.type === 'settled' && settled.instants.some(({ outcome }) => outcome === 'fired')\n          if (day && hasFired) memory.set(day, (memory.get(day) ?? 0) + 1)\n          return settled\n        },\n",
+    breaks: 'a heartbeat fires no more in a day than its budget, also after a crash',
+  },
+  {
+    name: 'the silence of a heartbeat is sent to the chat',
+    lab: 'gateway',
+    file: 'service/gateway/deliver-outcome.ts',
+    find: '  if (task !== undefined || silent) return true\n',
+    replace: '  if (task !== undefined || (silent && said === "")) return true\n',
+    breaks: 'nothing is hidden, and nothing is said that is no news',
+  },
 ]

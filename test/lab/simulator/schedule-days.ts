@@ -2,11 +2,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { sha256 } from '../../../src/config/sha256.ts'
 import { defined } from '../../../src/core/defined.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/core/duration.ts'
-import { DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
+import { type ConversationId, DEFAULT_ORGANIZATION } from '../../../src/core/id.ts'
 import { checkSchedule } from '../../../src/core/invariants/all.ts'
 import { firstInstant, nextInstant, type Schedule, type ScheduleTiming } from '../../../src/core/schedule.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import type { Store } from '../../../src/ports/store.ts'
+import { createConversation } from '../../../src/service/conversations/conversations.ts'
+import { newOpening } from '../../../src/service/messages/send-message.ts'
 import { createSchedule, pauseSchedule, runScheduleNow } from '../../../src/service/schedules/schedules.ts'
 import { settleSchedules } from '../../../src/service/schedules/settle-schedules.ts'
 import type { ServiceContext } from '../../../src/service/service-context.ts'
@@ -17,6 +19,10 @@ import { newStubContext, noCredentials, stubEngineDeps } from '../../harness/stu
 /** A spring, so that clocks are set forward, and an autumn, so that they are set back. */
 const STARTS = [Date.UTC(2026, 2, 20), Date.UTC(2026, 9, 16)]
 const STEPS = 40
+/** Over more conversations than this a person is rarely where a heartbeat is. */
+const BEATS_UP_TO = 10
+
+type ServiceServer = { context: ServiceContext }
 
 const TIMINGS: readonly ((start: number) => ScheduleTiming)[] = [
   (start) => ({ type: 'once', at: start + 5 * DAY_MS }),
@@ -36,7 +42,14 @@ const SPARSE: typeof TIMINGS = [
   () => ({ type: 'cron', expression: '15 1 1 * *', timezone: 'Australia/Lord_Howe' }),
 ]
 
-export type ScheduleDays = { schedules?: number; steps?: number; longestStepMs?: number; plan?: 'dense' | 'sparse' }
+export type ScheduleDays = {
+  schedules?: number
+  steps?: number
+  longestStepMs?: number
+  plan?: 'dense' | 'sparse'
+  /** How many conversations they are spread over: the queue of each one is bounded. */
+  conversations?: number
+}
 
 /**
  * Several weeks of schedules on two servers with one database: they die before and after commits, sleep, and have clocks
@@ -44,7 +57,13 @@ export type ScheduleDays = { schedules?: number; steps?: number; longestStepMs?:
  */
 export async function runScheduleDays(
   seed: number,
-  { schedules: amount = 4, steps = STEPS, longestStepMs = DAY_MS, plan = 'dense' }: ScheduleDays = {},
+  {
+    schedules: amount = 4,
+    steps = STEPS,
+    longestStepMs = DAY_MS,
+    plan = 'dense',
+    conversations = 2,
+  }: ScheduleDays = {},
 ): Promise<{ violations: string[]; instants: number; fired: number; days: number }> {
   const timings = plan === 'dense' ? TIMINGS : SPARSE
   const fraction = seededFraction(seed ^ 0x5eed)
@@ -111,7 +130,11 @@ export async function runScheduleDays(
     createdAt: start,
     updatedAt: start,
   }
-  await store.agents.create(agent, `conv-${uuid()}`)
+  const conversationIds: ConversationId[] = [`conv-${uuid()}`]
+  await store.agents.create(agent, conversationIds[0]!)
+  // One more, for heartbeats alone.
+  while (conversationIds.length <= conversations)
+    conversationIds.push((await createConversation(agent, servers[0]!.context, { id: `conv-${uuid()}` })).id)
   const created: Schedule[] = []
   for (let index = 0; index < amount; index++)
     created.push(
@@ -122,6 +145,7 @@ export async function runScheduleDays(
           inputs: [{ role: 'user', content: [{ type: 'text', text: 'tick' }] }],
           graceMs: pick([MINUTE_MS, HOUR_MS, 12 * HOUR_MS]),
           coalesce: chance(0.7),
+          conversationId: conversationIds[index % conversations]!,
           ...defined({
             quietHours: chance(0.3) ? { from: '22:00', to: '07:00', timezone: 'Europe/Berlin' } : undefined,
           }),
@@ -129,12 +153,43 @@ export async function runScheduleDays(
         servers[0]!.context,
       ),
     )
+  const beats = conversations > BEATS_UP_TO ? [] : [conversationIds[0]!, conversationIds.at(-1)!]
+  for (const conversationId of beats)
+    created.push(
+      await createSchedule(
+        {
+          agent,
+          conversationId,
+          timing: { type: 'interval', everyMs: pick([30, 50, 120]) * MINUTE_MS, from: start + HOUR_MS },
+          inputs: [{ role: 'user', content: [{ type: 'text', text: 'Anything?' }] }],
+          graceMs: 12 * HOUR_MS,
+          heartbeat: {
+            restMs: pick([0, 30 * MINUTE_MS, 3 * HOUR_MS]),
+            turnsPerDay: pick([1, 2, 5]),
+            timezone: pick(['UTC', 'Europe/Berlin', 'Australia/Lord_Howe']),
+          },
+        },
+        servers[0]!.context,
+      ),
+    )
+  /** A person at a server, whose clock may be wrong; a server that dies gives an error. */
+  const talk = async ({ context }: ServiceServer) => {
+    const opening = newOpening(
+      {
+        agent,
+        conversationId: pick(conversationIds),
+        inputs: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+      },
+      context,
+    )
+    await context.deps.store.runs.open({ ...opening, policy: 'queue' }).catch(() => undefined)
+  }
 
   const settleAll = async (server: (typeof servers)[number]) => {
     while (server.isAlive && (await settleSchedules(server.context)) > 0) {}
   }
   const endRuns = database.prepare(
-    "update runs set status = 'completed', stop_reason = 'end_turn' where status = 'created'",
+    "update runs set status = 'completed', stop_reason = 'end_turn', completed_at = ? where status = 'created'",
   )
   for (let step = 0; step < steps; step++) {
     now += chance(0.5) ? MINUTE_MS * Math.ceil(fraction() * 90) : Math.ceil(fraction() * longestStepMs)
@@ -146,14 +201,16 @@ export async function runScheduleDays(
     if (chance(0.08)) await pauseSchedule(pick(created).id, { isPaused: chance(0.5) }, servers[0]!.context)
     // A person at a server that dies gets an error.
     if (chance(0.05)) await runScheduleNow(pick(created).id, {}, servers[1]!.context).catch(() => undefined)
+    if (beats.length > 0 && chance(0.2)) await talk(pick(servers))
+    if (chance(0.5)) endRuns.run(now)
     if (chance(0.8)) await Promise.all(servers.filter(() => chance(0.8)).map(settleAll))
-    if (chance(0.8)) endRuns.run()
+    if (chance(0.8)) endRuns.run(now)
   }
   for (const { id } of created) await pauseSchedule(id, { isPaused: false }, (await boot()).server.context)
   const last = (await boot()).server
   last.skew = 3 * DAY_MS
   await settleAll(last)
-  endRuns.run()
+  endRuns.run(now)
 
   let instants = 0
   let fired = 0
@@ -184,7 +241,7 @@ export async function runScheduleDays(
 /** Every run of a schedule belongs to an instant that says so, and no two to the same. */
 function runsWithoutInstant(database: DatabaseSync): string[] {
   const rows = database.prepare(
-    `select runs.id as id from runs where not exists
+    `select runs.id as id from runs where metadata like '%schedule_id%' and not exists
       (select 1 from schedule_instants where schedule_instants.run_id = runs.id and outcome = 'fired')`,
   )
   return rows.all().map(({ id }) => `${id} was fired, and no instant has it`)

@@ -16,6 +16,7 @@ export const runOverviewSchema = z.lazy(() =>
         .enum(['created', 'running', 'waiting', 'completed', 'failed', 'cancelled'])
         .describe('The status, but `waiting` for a run that waits for an approval.'),
       stop_reason: z.string().nullable(),
+      silent: z.boolean().describe('Of a heartbeat: whether its agent said nothing.'),
       error: z.string().nullable().describe('Why it failed.'),
       agent_id: z.string(),
       agent_name: z.string(),
@@ -37,6 +38,7 @@ export const wireRunOverview = (
   id: run.id,
   state: phaseOf(run),
   stop_reason: run.stopReason ?? null,
+  silent: run.silent ?? false,
   error: run.error?.message ?? null,
   agent_id: run.agentId,
   agent_name: agentName,

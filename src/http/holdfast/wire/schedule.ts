@@ -20,6 +20,16 @@ export const scheduleSchema = z.lazy(() =>
       next_at: z.string().nullable().describe('The next instant that is not settled. Null: the schedule has ended.'),
       ends_at: z.string().nullable(),
       quiet_hours: z.object({ from: z.string(), to: z.string(), timezone: z.string() }).nullable(),
+      heartbeat: z
+        .object({
+          silence: z.string().describe('The answer that says nothing: no chat receives it, and the run is `silent`.'),
+          rest_seconds: z.number().describe('How long after a turn of a person its instants are skipped.'),
+          turns_per_day: z.int(),
+          dollars_per_day: z.number().nullable(),
+          timezone: z.string().describe('Where its days begin.'),
+        })
+        .nullable()
+        .describe('Of a schedule that asks whether something is to be done; null for any other.'),
       grace_seconds: z.number().describe('How late an instant may still fire.'),
       coalesce: z.boolean().describe('Whether of several instants that are due at once only the last fires.'),
       model: z.string().nullable(),
@@ -44,6 +54,7 @@ export const wireSchedule = (schedule: Schedule): z.output<typeof scheduleSchema
   next_at: time(schedule.nextAt),
   ends_at: time(schedule.endsAt),
   quiet_hours: schedule.quietHours ?? null,
+  heartbeat: wireHeartbeat(schedule),
   grace_seconds: schedule.graceMs / 1_000,
   coalesce: schedule.coalesce,
   model: schedule.model ?? null,
@@ -55,6 +66,18 @@ export const wireSchedule = (schedule: Schedule): z.output<typeof scheduleSchema
   created_by: schedule.createdBy.actor,
   created_at: new Date(schedule.createdAt).toISOString(),
 })
+
+function wireHeartbeat({ heartbeat }: Schedule): z.output<typeof scheduleSchema>['heartbeat'] {
+  if (!heartbeat) return null
+  const { silence, restMs, turnsPerDay, dollarsPerDay, timezone } = heartbeat
+  return {
+    silence,
+    rest_seconds: restMs / 1_000,
+    turns_per_day: turnsPerDay,
+    dollars_per_day: dollarsPerDay ?? null,
+    timezone,
+  }
+}
 
 function wireTiming({ timing }: Schedule): z.output<typeof scheduleSchema>['timing'] {
   switch (timing.type) {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defined } from '../../../core/defined.ts'
 import type { Run } from '../../../core/run.ts'
 import { dateSchema, wireDate } from '../../wire-date.ts'
 import { always, alwaysNull } from './constant-field.ts'
@@ -22,7 +23,9 @@ export const runSchema = z.lazy(() =>
       background: z
         .boolean()
         .describe('Whether the request asked for a background run; every run outlives its connection.'),
-      metadata: storedObject.describe('`run_type` names the route that opened the run; `error` says why a run failed.'),
+      metadata: storedObject.describe(
+        '`run_type` names what opened the run; `error` says why a run failed, `silent` that a heartbeat said nothing.',
+      ),
       request_config: z.object({
         use_assistant_message: always(true),
         assistant_message_tool_name: always('send_message'),
@@ -67,7 +70,10 @@ export function wireRun(run: Run): WireRun {
     conversation_id: run.conversationId,
     base_template_id: null,
     background: run.background,
-    metadata: run.error ? { ...metadata, error: wireError(run.id, run.error) } : metadata,
+    metadata: Object.assign(
+      metadata,
+      defined({ silent: run.silent, error: run.error ? wireError(run.id, run.error) : undefined }),
+    ),
     request_config: {
       use_assistant_message: true,
       assistant_message_tool_name: 'send_message',
