@@ -51,6 +51,7 @@ import { newTurnOwners } from './service/messages/turn-owners.ts'
 import type { ServiceContext } from './service/service-context.ts'
 import { endProcesses } from './service/workspaces/end-processes.ts'
 import { workspaceTenant } from './service/workspaces/workspace-tenant.ts'
+import { openDatabase } from './storage/open-database.ts'
 import { agentFiles } from './tools/agent-files.ts'
 import { builtinTools } from './tools/builtin/all.ts'
 import { memoryTools } from './tools/builtin/memory/all.ts'
@@ -63,6 +64,7 @@ import { fileSpill } from './tools/file-spill.ts'
 import { newMcpClient } from './tools/mcp/mcp-client.ts'
 import { toolRegistry, withoutReplaced } from './tools/registry.ts'
 import { retiredTools } from './tools/retired/all.ts'
+import { scheduleTools } from './tools/schedules/schedule-tools.ts'
 import { webTools } from './tools/web/all.ts'
 import { workspaceTools } from './tools/workspace/workspace-tools.ts'
 import { freezeText, takeUntoldFreeze } from './watchdog/last-freeze.ts'
@@ -204,6 +206,13 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
             environment,
             search: defined({ engine: configuration.web.search, baseUrl: configuration.web.search_url }),
             secretOf: (...secret) => findSecret(secret, { store, box: secrets.box }),
+          }),
+          ...scheduleTools({
+            store,
+            clock,
+            randomness,
+            limits: configuration.ownSchedules,
+            limitOf: async (id) => (await shares.limitsOf(id)).schedulesPerOrganization,
           }),
           ...workspaceTools({ workspaces, containment: sandbox.containment, clock, chats: store.gateway }),
           runCode(sourceDeps),
@@ -381,19 +390,6 @@ const warnCacheOverfull = (active: readonly string[]): void =>
 
 function warn(sentence: string): void {
   process.stderr.write(`holdfast: warning: ${sentence}\n`)
-}
-
-/** The configured database; the PostgreSQL driver is loaded only if it is used. */
-async function openDatabase(
-  { databaseUrl, durability }: Settings,
-  { home, clock, role }: { home: string; clock: Clock; role: Role },
-) {
-  if (databaseUrl) {
-    const { openPostgresStore } = await import('./storage/postgres.ts')
-    return openPostgresStore({ url: databaseUrl, clock, durability })
-  }
-  const { openSqliteStore } = await import('./storage/sqlite.ts')
-  return openSqliteStore({ home, clock, durability, role: role === 'guest' ? 'guest' : 'owner' })
 }
 
 function reportToStderr(fault: unknown, where: string): void {

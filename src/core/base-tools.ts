@@ -40,6 +40,9 @@ export const WORKSPACE_TOOLS: readonly string[] = [
 /** Tools that read the web. An agent has them only if it names them. */
 export const WEB_TOOLS: readonly string[] = ['web_search', 'fetch_webpage']
 
+/** Tools that plan messages to the agent itself. An agent has them only if it names them. */
+export const SCHEDULE_TOOLS: readonly string[] = ['create_schedule', 'list_schedules', 'cancel_schedule']
+
 /** Tools that run code of the model. An agent has them only if it names them. */
 export const CODE_TOOLS: readonly string[] = ['run_code', 'run_code_with_tools']
 

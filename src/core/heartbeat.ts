@@ -63,7 +63,7 @@ export function dayStart(moment: number, timezone: string): number {
 }
 
 /** Read in the transaction that would fire the instant. */
-export type HeartbeatFacts = {
+type HeartbeatFacts = {
   /** A run that is active or queued in the conversation. */
   active?: RunId
   /** When the last turn of a person ended, or began if it has not run; absent: not within the rest. */

@@ -43,6 +43,8 @@ export type Schedule = {
   onGuarded: RunSettings['onGuarded']
   callback?: { url: string; trust: 'public' | 'configured' }
   createdBy: Principal
+  /** The run in which its agent made it; absent: a person or a program did. */
+  byRun?: RunId
   createdAt: number
   /** The next instant; absent: there is none, the schedule has ended. */
   nextAt?: number

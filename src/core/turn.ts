@@ -32,10 +32,9 @@ export type Turn = {
   phase: 'going' | 'waiting' | 'ended'
   /** Accepted and not yet read by a committed answer. */
   pending: Input[]
-  /** The part of `pending` that was steered into this turn. */
+  /** Of `pending`, what was steered into this turn; `isJoined` if anything ever was. */
   steers: readonly UnreadSteer[]
-  /** A message was steered into this turn. */
-  isJoined: boolean
+  isJoined?: boolean
   /** Answers of this run so far. An inherited one (after an approval) is not counted. */
   steps: number
   /** The latest answer and the state of its calls. */
@@ -91,7 +90,6 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
     phase: 'going',
     pending: inputs,
     steers: [],
-    isJoined: continues !== undefined && inputs.length > 0,
     steps: 0,
     called: [],
     attempts: { answer: newAttemptState(), summary: newAttemptState() },
@@ -107,7 +105,7 @@ export function newTurn(accepted: Extract<TurnEvent, { type: 'input-accepted' }>
   const { stepId, answerId, resultsId, calls, decisions } = continues
   const decided = calls.map((call) => withDecision(call, decisions))
   const step: Step = { stepId, answerId, resultsId, finish: 'tool-calls', calls: decided }
-  return { ...turn, step, called: withCalled(turn, calls) }
+  return { ...turn, step, called: withCalled(turn, calls), isJoined: inputs.length > 0 }
 }
 
 /** Rebuilds a turn from its log. The first event of every run is its accepted input. */

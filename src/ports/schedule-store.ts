@@ -2,8 +2,8 @@ import type { HeartbeatSpending } from '../core/heartbeat.ts'
 import type { AgentId, OrganizationId, RunId, ScheduleId } from '../core/id.ts'
 import type { Schedule, SettledInstant } from '../core/schedule.ts'
 import type { ListPage, ListResult } from './list-page.ts'
+import type { ModelUsage } from './model-usage.ts'
 import type { OpenedRun, OpenRun } from './run-intake.ts'
-import type { ModelUsage } from './store.ts'
 
 /** `limit`: schedules that the organization may have; 0 means no limit. */
 export type CreatedSchedule = 'created' | 'over-limit' | 'no-agent'

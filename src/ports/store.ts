@@ -1,6 +1,6 @@
 import type { Agent, Conversation } from '../core/agent.ts'
 import type { Block } from '../core/block.ts'
-import type { LoggedEvent, TurnEvent, Usage } from '../core/event.ts'
+import type { LoggedEvent, TurnEvent } from '../core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../core/id.ts'
 import type { Message, NewMessage } from '../core/message.ts'
 import type { NewStep, ProjectedEvent } from '../core/projection.ts'
@@ -18,6 +18,7 @@ import type { ImportStore } from './import-store.ts'
 import type { ListPage, ListResult } from './list-page.ts'
 import type { McpServerStore } from './mcp-store.ts'
 import type { MessageSearchStore } from './message-search-store.ts'
+import type { ModelUsage } from './model-usage.ts'
 import type { OpenaiStore } from './openai-store.ts'
 import type { PassageStore } from './passage-store.ts'
 import type { AuditLog, KeyStore, PeopleStore, WebhookSecretStore } from './people-store.ts'
@@ -169,9 +170,6 @@ export type StepFilter = { agentId?: AgentId; runId?: RunId }
 export type StepRating = { feedback?: 'positive' | 'negative'; tags?: string[] }
 
 export type StoredStep = NewStep & StepRating & { agentId: AgentId }
-
-/** Tokens that the steps of a conversation used with one model. */
-export type ModelUsage = { target: string; usage: Usage; largestPrompt: number }
 
 /** Counts of runs that have not ended. */
 export type RunCounts = { queued: number; running: number; waiting: number; oldestQueuedAt?: number }

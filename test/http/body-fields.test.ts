@@ -77,7 +77,7 @@ const EFFECTIVE: Record<string, string> = {
   'http/hooks.test.ts': 'scheme secret template per_minute',
   'http/recorded/story/hooks.ts': 'signature_header',
   'http/schedules.test.ts':
-    'request_id at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule',
+    'request_id at every_seconds starts_at cron ends_at quiet_hours grace_seconds coalesce schedule heartbeat',
   'http/shares.test.ts': 'limits models',
   'http/provider-keys.test.ts': 'provider_keys',
   'http/body-fields.test.ts':

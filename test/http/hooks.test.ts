@@ -124,3 +124,29 @@ test('GitHub may send a form, a replay under another delivery id finds the run, 
   assert.equal(JSON.stringify(shown.body).includes(replaced.secret), false)
   assert.deepEqual((await ask('DELETE', `/v1/hooks/${hook.id}`)).body, { deleted: true })
 })
+
+test('a hook is changed by what is named, null is the default, and its deliveries follow the change', async (context) => {
+  const { ask, create, deliver } = await serve(context)
+  const hook = await create({
+    scheme: 'github',
+    template: 'one {{event}}',
+    events: ['issues'],
+    per_minute: 5,
+    name: 'a',
+  })
+  const changed = await ask('PATCH', `/v1/hooks/${hook.id}`, {
+    template: 'two {{event}}',
+    events: null,
+    per_minute: null,
+  })
+  assert.deepEqual(
+    [changed.status, changed.body.template, changed.body.events, changed.body.per_minute, changed.body.name],
+    [200, 'two {{event}}', null, 60, 'a'],
+  )
+  const text = '{"a":1}'
+  assert.equal((await deliver(hook.path, text, githubly(hook.secret, text, 'push'))).status, 202)
+  const refused = await ask('PATCH', `/v1/hooks/${hook.id}`, { template: '{{ who }}' })
+  assert.equal(refused.status, 422)
+  assert.match(JSON.stringify(refused.body), /is no name/)
+  assert.equal((await ask('GET', `/v1/hooks/${hook.id}`)).body.template, 'two {{event}}')
+})

@@ -161,3 +161,38 @@ test('a schedule that is fired by hand twice under one request_id is one run', a
   assert.notEqual(await fire('another'), fired[0])
   assert.equal(((await fetch('GET', `${path}/history`)).body as unknown[]).length, 2)
 })
+
+test('a heartbeat has its defaults, its own values, and says nothing by `silent` in the metadata of its run', async (t) => {
+  const { fixture, fetch } = await serveFixture(t, { script: () => [{ text: 'HEARTBEAT_OK' }] })
+  const agent_id = fixture.agent.id
+  const plain = await fetch('POST', '/v1/schedules', { agent_id, heartbeat: {}, every_seconds: 1_800 })
+  const shown = plain.body as { id: string; heartbeat: object; messages: { content: unknown }[] }
+  assert.deepEqual(shown.heartbeat, {
+    silence: 'HEARTBEAT_OK',
+    rest_seconds: 900,
+    turns_per_day: 48,
+    dollars_per_day: null,
+    timezone: 'UTC',
+  })
+  assert.match(JSON.stringify(shown.messages), /This is a heartbeat/)
+  const own = { silence: 'NOTHING', rest_seconds: 0, turns_per_day: 3, dollars_per_day: 0.5 }
+  const body = { agent_id, heartbeat: own, cron: '@daily', timezone: 'Asia/Tokyo', content: 'Well?' }
+  const made = (await fetch('POST', '/v1/schedules', body)).body as { heartbeat: object }
+  assert.deepEqual(made.heartbeat, Object.assign({ timezone: 'Asia/Tokyo' }, own))
+  const { run_id } = (await fetch('POST', `/v1/schedules/${shown.id}/run`)).body as { run_id: `run-${string}` }
+  await fixture.wait(run_id)
+  const run = (await fetch('GET', `/v1/runs/${run_id}`)).body as { metadata: { run_type: string; silent: boolean } }
+  assert.deepEqual([run.metadata.run_type, run.metadata.silent], ['heartbeat', true])
+  const overview = (await fetch('GET', `/v1/holdfast/runs/${run_id}`)).body as { silent: boolean }
+  assert.equal(overview.silent, true)
+  for (const [heartbeat, reason] of [
+    [{ turns_per_day: 0 }, /turns per day/],
+    [{ rest_seconds: -1 }, /rest after a person/],
+    [{ silence: ' ' }, /answer that means silence/],
+    [{ dollars_per_day: 0 }, /dollars per day/],
+  ] as const) {
+    const refused = await fetch('POST', '/v1/schedules', { agent_id, heartbeat, every_seconds: 1_800 })
+    assert.equal(refused.status, 400)
+    assert.match(JSON.stringify(refused.body), reason)
+  }
+})

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { HOUR_MS } from '../../src/core/duration.ts'
+import { checkSchedule } from '../../src/core/invariants/all.ts'
 import type { Schedule } from '../../src/core/schedule.ts'
 import type { Settlement } from '../../src/ports/schedule-store.ts'
+import type { Store } from '../../src/ports/store.ts'
 import type { ContractTests } from './contract.ts'
 import {
   type AgentConversation,
   AT,
+  claimNext,
   collect,
   createAgent,
+  finish,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
@@ -41,6 +45,12 @@ const firing = (schedule: Schedule, agent: AgentConversation, more: Partial<Sett
   refusalOf: ({ type }) => type,
   ...more,
 })
+
+/** Its end has the time `AT`. */
+async function endQueued(store: Store): Promise<void> {
+  const claim = await claimNext(store)
+  await finish(store, claim!.run)
+}
 
 export const SCHEDULES: ContractTests = {
   'an instant is settled by one of several servers: one run, one row, one next instant': async ({
@@ -144,5 +154,60 @@ export const SCHEDULES: ContractTests = {
       left.map(({ outcome }) => outcome),
       ['skipped'],
     )
+  },
+
+  'a heartbeat is held back behind a person and a full day, in the transaction that would fire it': async ({
+    store,
+    snapshot,
+  }) => {
+    const agent = await createAgent(store)
+    const heartbeat = { silence: 'OK', restMs: 60_000, turnsPerDay: 1, dollarsPerDay: 1, timezone: 'Europe/Berlin' }
+    const schedule: Schedule = Object.assign(scheduleOf(agent), { heartbeat, graceMs: 48 * HOUR_MS })
+    await store.schedules.create(schedule, 0)
+    const settleNext = async (more: Partial<Settlement> = {}) => {
+      const now = (await store.schedules.get(ORGANIZATION, schedule.id))!
+      const beat = firing(now, agent, { spending: { dollars: 0 }, ...more })
+      for (const { open } of beat.firings) open.run.metadata = { run_type: 'heartbeat' }
+      assert.equal((await store.schedules.settle(beat)).type, 'settled')
+      const [row] = await store.schedules.history(ORGANIZATION, schedule.id, { limit: 1 })
+      return [row!.outcome, row!.reason]
+    }
+    const person = openRun(agent)
+    await store.runs.open(person)
+    assert.deepEqual(await settleNext(), ['skipped', `The conversation is busy with ${person.run.id}.`])
+    await endQueued(store)
+    assert.match((await settleNext({ at: AT + 1 }))[1]!, /^A person talked at /)
+    const costs = await settleNext({ at: AT + 9 * HOUR_MS, spending: { dollars: 1.5 } })
+    assert.match(costs[1]!, /^Its runs of this day \(Europe\/Berlin\) cost \$1.5000 of \$1/)
+    assert.deepEqual(await settleNext({ at: AT + 9 * HOUR_MS }), ['fired', undefined])
+    await endQueued(store)
+    assert.match((await settleNext({ at: AT + 9 * HOUR_MS }))[1]!, /^Its 1 turns of this day/)
+    assert.deepEqual(await store.schedules.usedBetween(schedule.id, { from: 0, to: AT + 99 * HOUR_MS }), [])
+    const [record] = await collect(snapshot.schedules())
+    assert.deepEqual([record!.beats!.length, record!.firedThatDay], [1, 0])
+    assert.deepEqual(checkSchedule(record!), [])
+  },
+
+  'a schedule that an agent makes is written with its limits, and only its own is deleted': async ({ store }) => {
+    const agent = await createAgent(store)
+    const author = { type: 'agent' as const, agentId: agent.agentId, runId: newId.run() }
+    const writer = { organizationId: ORGANIZATION, agentId: agent.agentId, author }
+    const create = (schedule: Schedule) =>
+      store.toolWrites.carryOut(
+        writer,
+        [{ type: 'create-schedule', schedule, limits: { own: 2, ofOrganization: 0 } }],
+        AT,
+      )
+    const own = () => Object.assign(scheduleOf(agent), { byRun: author.runId })
+    const [first, ofPerson] = [own(), scheduleOf(agent)]
+    await store.schedules.create(ofPerson, 0)
+    assert.deepEqual([await create(first), await create(own()), await create(own())], ['done', 'done', 'stale'])
+    const remove = (scheduleId: Schedule['id']) =>
+      store.toolWrites.carryOut(writer, [{ type: 'delete-schedule', scheduleId }], AT)
+    assert.deepEqual(
+      [await remove(first.id), await remove(first.id), await remove(ofPerson.id)],
+      ['done', 'stale', 'stale'],
+    )
+    assert.equal(await store.schedules.count(ORGANIZATION), 2)
   },
 }

@@ -1,5 +1,6 @@
 import { defined } from '../../core/defined.ts'
 import type { Hook, HookDelivery } from '../../core/hook.ts'
+import { Problem } from '../../core/problem.ts'
 import { requireAgent } from '../../service/agents/agents.ts'
 import { hookDeliveries, listHooks } from '../../service/hooks/hooks.ts'
 import type { ServiceContext } from '../../service/service-context.ts'
@@ -83,6 +84,34 @@ export const create = (
     const value = await api.request<{ id: string; path: string; secret: string }>('POST', '/v1/hooks', body)
     const sentence = `Created ${value.id}. Senders post to ${server ?? ''}${value.path}. Its secret, which is not shown again: ${value.secret}`
     printResult(cli, flags, { sentence, value })
+  })
+
+type UpdateFlags = JsonFlag & {
+  template?: string
+  event?: string[]
+  allEvents?: boolean
+  name?: string
+  perMinute?: string
+  model?: string
+  onGuarded?: string
+}
+
+export const update = (which: string, flags: UpdateFlags, cli: CliContext): Promise<void> =>
+  withHome(cli, 'rows', async ({ context, api }) => {
+    const hook = await requireNamed(which, context)
+    const { template, event, allEvents, name, perMinute, model, onGuarded } = flags
+    const body = defined({
+      template,
+      name,
+      model,
+      events: allEvents ? null : event,
+      on_guarded: onGuarded,
+      per_minute: perMinute === undefined ? undefined : wholeNumber('--per-minute', perMinute, { from: 1, to: 10_000 }),
+    })
+    if (Object.keys(body).length === 0)
+      throw new Problem('invalid', `Name what to change: \`${commandLine('hooks update --help')}\` lists it.`)
+    const value = await api.request('PATCH', `/v1/hooks/${hook.id}`, body)
+    printResult(cli, flags, { sentence: `Changed ${titleOf(hook)}.`, value })
   })
 
 const OUTCOME_COLOR: Record<HookDelivery['outcome'], keyof Look['paint']> = {

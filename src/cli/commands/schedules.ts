@@ -93,7 +93,7 @@ export const show = (which: string, { json }: JsonFlag, cli: CliContext): Promis
         ['conversation', schedule.conversationId ?? 'the default one'],
         ['model', schedule.model],
         ['message', safeText(textOf(schedule))],
-        ['created by', schedule.createdBy.actor],
+        ['created by', schedule.byRun ? `the agent, in ${schedule.byRun}` : schedule.createdBy.actor],
       ],
       out,
     )

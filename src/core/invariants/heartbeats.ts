@@ -2,9 +2,6 @@ import { dayStart } from '../heartbeat.ts'
 import type { Invariant } from './record.ts'
 import type { ScheduleRecord } from './schedules.ts'
 
-/** An instant of a heartbeat that fired. `talkedAt`: when the turn of a person ended that came just before its run. */
-export type HeartbeatRecord = { instant: number; settledAt: number; talkedAt?: number }
-
 export const heartbeatsHoldBack: Invariant<ScheduleRecord> = {
   id: 'I48',
   name: 'heartbeats-hold-back',

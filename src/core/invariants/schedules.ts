@@ -1,7 +1,9 @@
 import type { RunId } from '../id.ts'
 import { nextInstant, type Schedule, type SettledInstant } from '../schedule.ts'
-import type { HeartbeatRecord } from './heartbeats.ts'
 import type { Invariant } from './record.ts'
+
+/** An instant of a heartbeat that fired. `talkedAt`: when the turn of a person ended that came just before its run. */
+export type HeartbeatRecord = { instant: number; settledAt: number; talkedAt?: number }
 
 /** A page of what became of the instants of a schedule, oldest first. */
 export type ScheduleRecord = {

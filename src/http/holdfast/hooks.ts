@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
-import { HOOK_SCHEMES, MAX_TEMPLATE } from '../../core/hook.ts'
+import { DEFAULT_PER_MINUTE, HOOK_SCHEMES, MAX_TEMPLATE } from '../../core/hook.ts'
 import type { Json } from '../../core/json.ts'
 import { Problem } from '../../core/problem.ts'
 import { requireConversation } from '../../service/conversations/conversations.ts'
 import {
+  changeHook,
   createHook,
   deleteHook,
   hookDeliveries,
@@ -29,6 +30,31 @@ const hookPath = { hook_id: id('hook').describe('The id of a hook.') }
 
 const secretField = z.string().min(16).max(200)
 
+/** What can be changed later. */
+const changeable = {
+  name: z.string().max(200).nullish().describe('For people.'),
+  events: z
+    .array(z.string().max(100))
+    .min(1)
+    .max(100)
+    .nullish()
+    .describe('Events that are taken: `x-github-event` of GitHub, `type` of the body of others. Default: all.'),
+  per_minute: z.int().min(1).max(10_000).nullish().describe('Deliveries that are taken per minute. Default: 60.'),
+  on_guarded: z
+    .enum(['deny', 'ask'])
+    .nullish()
+    .describe('Whether calls that need approval are denied or wait for a person. Default: deny.'),
+  model: z.string().nullish().describe('Model of its runs, as provider/model.'),
+  max_steps: z.int().min(1).max(10_000).nullish().describe('Maximum number of steps of a run.'),
+}
+
+const templateField = z
+  .string()
+  .max(MAX_TEMPLATE)
+  .describe(
+    'The message. `{{body.field}}`, `{{event}}` and `{{headers.name}}` are replaced; `{{body.field?}}` may be missing.',
+  )
+
 const create = operation({
   route: 'POST /v1/hooks',
   scope: 'agent',
@@ -36,7 +62,7 @@ const create = operation({
   body: z.object({
     agent_id: z.string().describe('The agent.'),
     conversation_id: z.string().nullish().describe('A conversation of the agent. Default: its default conversation.'),
-    name: z.string().max(200).nullish().describe('For people.'),
+    ...changeable,
     scheme: z
       .enum(HOOK_SCHEMES)
       .describe('How the sender signs: Standard Webhooks, GitHub, Stripe, or HMAC-SHA256 of the body in one header.'),
@@ -46,25 +72,7 @@ const create = operation({
       .nullish()
       .describe('Of the scheme `hmac`: the header with the signature, as hex or base64. Default: x-signature.'),
     secret: secretField.nullish().describe('What the sender signs with. Default: a new one, which the answer shows.'),
-    template: z
-      .string()
-      .max(MAX_TEMPLATE)
-      .describe(
-        'The message. `{{body.field}}`, `{{event}}` and `{{headers.name}}` are replaced; `{{body.field?}}` may be missing.',
-      ),
-    events: z
-      .array(z.string().max(100))
-      .min(1)
-      .max(100)
-      .nullish()
-      .describe('Events that are taken: `x-github-event` of GitHub, `type` of the body of others. Default: all.'),
-    per_minute: z.int().min(1).max(10_000).nullish().describe('Deliveries that are taken per minute. Default: 60.'),
-    on_guarded: z
-      .enum(['deny', 'ask'])
-      .nullish()
-      .describe('Whether calls that need approval are denied or wait for a person. Default: deny.'),
-    model: z.string().nullish().describe('Model of its runs, as provider/model.'),
-    max_steps: z.int().min(1).max(10_000).nullish().describe('Maximum number of steps of a run.'),
+    template: templateField,
   }),
   example: {
     agent_id: 'agent-00000000-0000-4000-8000-000000000000',
@@ -164,6 +172,32 @@ const show = operation({
   handle: async ({ params }, context) => wireHook(await requireHook(params.hook_id, context)),
 })
 
+const update = operation({
+  route: 'PATCH /v1/hooks/:hook_id',
+  scope: 'agent',
+  summary: 'Changes a hook; deliveries that have come stay as they are',
+  params: hookPath,
+  body: z
+    .object(changeable)
+    .extend({ template: templateField.optional() })
+    .describe('What is left out stays; null is the default.'),
+  example: { per_minute: 10 },
+  answer: hookSchema,
+  async handle({ params, body }, context) {
+    const { template, name, events, per_minute, on_guarded, model, max_steps } = body
+    const change = {
+      template,
+      name: name === null ? '' : name,
+      events,
+      perMinute: per_minute === null ? DEFAULT_PER_MINUTE : per_minute,
+      onGuarded: on_guarded === null ? ('deny' as const) : on_guarded,
+      model: model ? requireModelIn('body.model', model, context) : model === null ? null : undefined,
+      maxSteps: max_steps,
+    }
+    return wireHook(await changeHook(params.hook_id, defined(change), context))
+  },
+})
+
 const remove = operation({
   route: 'DELETE /v1/hooks/:hook_id',
   scope: 'agent',
@@ -225,4 +259,4 @@ const deliveries = operation({
   },
 })
 
-export const hookOperations = [create, receive, list, show, remove, pause, resume, replaceSecret, deliveries]
+export const hookOperations = [create, receive, list, show, update, remove, pause, resume, replaceSecret, deliveries]

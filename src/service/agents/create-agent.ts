@@ -6,6 +6,7 @@ import {
   DEMO_TOOLS,
   MEMORY_TOOLS,
   OLD_TOOLS,
+  SCHEDULE_TOOLS,
   WEB_TOOLS,
   WORKSPACE_TOOLS,
 } from '../../core/base-tools.ts'
@@ -149,13 +150,16 @@ async function chooseTools(
   )
 }
 
+/** Tools that an agent has only if it names them. */
+const NAMED_TOOLS = [WORKSPACE_TOOLS, WEB_TOOLS, CODE_TOOLS, SCHEDULE_TOOLS, OLD_TOOLS].flat()
+
 /** Tools that an embedding program adds are its own choice, so every agent has them; workspace tools must be named. */
 function defaultTools(
   all: readonly string[],
   { isScripted, hasMemory }: { isScripted: boolean; hasMemory: boolean },
 ): string[] {
   const isDefault = (name: string): boolean => {
-    if ([WORKSPACE_TOOLS, WEB_TOOLS, CODE_TOOLS, OLD_TOOLS].some((named) => named.includes(name))) return false
+    if (NAMED_TOOLS.includes(name)) return false
     if (DEMO_TOOLS.includes(name)) return isScripted
     if (MEMORY_TOOLS.includes(name)) return hasMemory && (isScripted || BASE_TOOLS.includes(name))
     return true

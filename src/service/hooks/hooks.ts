@@ -95,6 +95,24 @@ async function edit(id: HookId, change: (hook: Hook) => Hook, context: ServiceCo
   throw noHook(id)
 }
 
+type ChangeableFields = Pick<Hook, 'name' | 'template' | 'events' | 'perMinute' | 'onGuarded' | 'model' | 'maxSteps'>
+
+/** Null removes a field; one that is absent stays. */
+type HookChange = { [Field in keyof ChangeableFields]?: ChangeableFields[Field] | null }
+
+export function changeHook(id: HookId, change: HookChange, context: ServiceContext): Promise<Hook> {
+  const fault = change.template && faultInTemplate(change.template)
+  if (fault) throw new Problem('invalid', `template: ${fault}`)
+  return edit(
+    id,
+    (hook) => {
+      const changed = Object.entries({ ...hook, ...change }).filter(([, value]) => value !== null)
+      return Object.fromEntries(changed) as Hook
+    },
+    context,
+  )
+}
+
 /** Deliveries to a paused hook are refused, so that their senders try again later. */
 export const pauseHook = (id: HookId, { isPaused }: { isPaused: boolean }, context: ServiceContext): Promise<Hook> =>
   edit(id, (hook) => ({ ...hook, isPaused }), context)

@@ -1,6 +1,6 @@
 import { costOf, FREE } from '../../core/price.ts'
 import { parseTarget, SCRIPTED } from '../../core/target.ts'
-import type { ModelUsage } from '../../ports/store.ts'
+import type { ModelUsage } from '../../ports/model-usage.ts'
 import type { ServiceContext } from '../service-context.ts'
 
 /** US dollars of one model; undefined if its price is unknown. */

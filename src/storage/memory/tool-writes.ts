@@ -6,6 +6,7 @@ import { StaleWrite } from '../../ports/stale-write.ts'
 import type { ToolWriteStore } from '../../ports/tool-write-store.ts'
 import type { Database } from '../database/database.ts'
 import type { Executor } from '../database/statement.ts'
+import { createOwn, deleteOwn } from '../schedule-rows/own-schedules.ts'
 import { attachBlock, detachBlock } from './agent-blocks.ts'
 import { insertBlock, relabelBlock, replaceBlockValue } from './blocks.ts'
 import { insertPassage } from './passages.ts'
@@ -73,6 +74,10 @@ async function carryOut(
       const { blockId, ...change } = write
       return relabelBlock(db, { organizationId, id: blockId, change, at })
     }
+    case 'create-schedule':
+      return createOwn(db, write)
+    case 'delete-schedule':
+      return deleteOwn(db, { organizationId, agentId, id: write.scheduleId })
   }
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ConversationId, OrganizationId } from '../../core/id.ts'
-import type { ModelUsage } from '../../ports/store.ts'
+import type { ModelUsage } from '../../ports/model-usage.ts'
 import { type Executor, statement } from '../database/statement.ts'
 
 /** Tokens of the steps of a conversation, by model. */

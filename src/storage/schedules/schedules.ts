@@ -2,22 +2,22 @@ import { type SqlBool, sql } from 'kysely'
 import { defined } from '../../core/defined.ts'
 import type { AgentId, OrganizationId, ScheduleId } from '../../core/id.ts'
 import type { Schedule } from '../../core/schedule.ts'
-import type { CreatedSchedule, ScheduleStore } from '../../ports/schedule-store.ts'
+import type { ScheduleStore } from '../../ports/schedule-store.ts'
 import type { Database } from '../database/database.ts'
 import { type Bounds, inBounds, readPage } from '../database/list-page.ts'
-import { lockAgent } from '../database/lock-agent.ts'
-import { insertInto, rowById } from '../database/row-statements.ts'
-import { type Executor, statement } from '../database/statement.ts'
-import { SCHEDULE_COLUMNS, scheduleOf, scheduleRowOf } from '../rows/schedule-row.ts'
+import { rowById } from '../database/row-statements.ts'
+import { statement } from '../database/statement.ts'
+import { scheduleOf, scheduleRowOf } from '../rows/schedule-row.ts'
+import { countSchedules, createSchedule, deleteSchedule } from '../schedule-rows/create-delete.ts'
 import { usedBetween } from './heartbeat.ts'
-import { findSettled, historyOf, removeHistory, removeOldHistory, settle } from './settle.ts'
+import { findSettled, historyOf, removeOldHistory, settle } from './settle.ts'
 
 export function scheduleStore({ read, write }: Database): ScheduleStore {
   return {
     create: (schedule, limit) =>
       write({
         key: schedule.id,
-        work: (db) => create(db, schedule, limit),
+        work: (db) => createSchedule(db, schedule, limit),
         findCommitted: async (db) => ((await db.get(byId.plain, keyOf(schedule))) ? ('created' as const) : undefined),
       }),
 
@@ -37,7 +37,7 @@ export function scheduleStore({ read, write }: Database): ScheduleStore {
         }),
       ),
 
-    count: (organization) => read(async (db) => Number((await db.get(counted, { organization }))?.count ?? 0)),
+    count: (organization) => read((db) => countSchedules(db, organization)),
 
     pause: (organizationId, id, change) =>
       write({
@@ -60,8 +60,7 @@ export function scheduleStore({ read, write }: Database): ScheduleStore {
         async work(db) {
           const row = await db.get(byId.locked, { organization: organizationId, id })
           if (!row) return false
-          await db.run(removeHistory, { id })
-          await db.run(remove, { id })
+          await deleteSchedule(db, id)
           return true
         },
       }),
@@ -92,15 +91,6 @@ export function scheduleStore({ read, write }: Database): ScheduleStore {
   }
 }
 
-/** The limit is counted behind the lock of the organization's agent: two requests could pass it only for two agents. */
-async function create(db: Executor, schedule: Schedule, limit: number): Promise<CreatedSchedule> {
-  const { organizationId: organization, agentId: agent } = schedule
-  if (!(await db.get(lockAgent, { organization, agent }))) return 'no-agent'
-  if (limit > 0 && Number((await db.get(counted, { organization }))?.count ?? 0) >= limit) return 'over-limit'
-  await db.run(insert, scheduleRowOf(schedule))
-  return 'created'
-}
-
 /** A pause that begins before the last one was settled joins it. */
 function withPause(schedule: Schedule, { isPaused, at }: { isPaused: boolean; at: number }): Schedule {
   const { pause, ...rest } = schedule
@@ -114,14 +104,6 @@ const keyOf = ({ organizationId, id }: Pick<Schedule, 'organizationId' | 'id'>) 
 })
 
 const byId = rowById('schedules')
-const insert = insertInto('schedules', SCHEDULE_COLUMNS)
-
-const counted = statement<{ organization: OrganizationId }>()((db, p) =>
-  db
-    .selectFrom('schedules')
-    .select((select) => select.fn.countAll<number>().as('count'))
-    .where('organization_id', '=', p('organization')),
-)
 
 const positionOf = statement<{ organization: OrganizationId; id: ScheduleId }>()((db, p) =>
   db
@@ -151,8 +133,6 @@ const setPause = statement<{ id: ScheduleId; is_paused: number; pause: string | 
     .set({ is_paused: p('is_paused'), pause: p('pause') })
     .where('id', '=', p('id')),
 )
-
-const remove = statement<{ id: ScheduleId }>()((db, p) => db.deleteFrom('schedules').where('id', '=', p('id')))
 
 /** Must match the condition of the partial index, or SQLite would not use it. */
 const IS_WAITING = sql<SqlBool>`is_paused = 0 and next_at is not null`

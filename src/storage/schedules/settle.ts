@@ -154,7 +154,3 @@ export const removeOldHistory = statement<{ before: number; limit: number }>()((
         where settled_at < ${p('before')} order by settled_at limit ${p('limit')} + 0)`,
   ),
 )
-
-export const removeHistory = statement<{ id: ScheduleId }>()((db, p) =>
-  db.deleteFrom('schedule_instants').where('schedule_id', '=', p('id')),
-)

@@ -39,6 +39,7 @@ export const scheduleSchema = z.lazy(() =>
       messages: z.array(z.object({ role: z.string(), content: z.unknown() })),
       last_run_id: z.string().nullable(),
       created_by: z.string().describe('The key that created it, `home` or `command-line`.'),
+      made_in_run_id: z.string().nullable().describe('The run in which its agent made it with its own tool.'),
       created_at: z.string(),
     })
     .meta({ id: 'Schedule', description: 'When messages are sent to an agent.' }),
@@ -64,6 +65,7 @@ export const wireSchedule = (schedule: Schedule): z.output<typeof scheduleSchema
   messages: schedule.inputs.map(({ role, content }) => ({ role, content: wireContent(content) })),
   last_run_id: schedule.lastRun ?? null,
   created_by: schedule.createdBy.actor,
+  made_in_run_id: schedule.byRun ?? null,
   created_at: new Date(schedule.createdAt).toISOString(),
 })
 

@@ -1,4 +1,4 @@
-import { get, MISSING_UUID, post, type RecordedRequest, remove } from '../request.ts'
+import { get, MISSING_UUID, patch, post, type RecordedRequest, remove } from '../request.ts'
 
 const SECRET = 'a-secret-of-the-sender'
 
@@ -20,6 +20,9 @@ export const HOOK_STORY: readonly RecordedRequest[] = [
   post(`/v1/hooks/hook-${MISSING_UUID}`, { action: 'opened' }),
   post('/v1/hooks/x', {}),
   post('/v1/hooks/{{hook}}/secret', { secret: 'short' }),
+  patch('/v1/hooks/{{hook}}', { per_minute: 5, events: null, name: 'renamed' }),
+  patch('/v1/hooks/{{hook}}', { template: '{{ who }}' }),
+  patch('/v1/hooks/{{hook}}', { name: 'taken' }, { key: 'other-admin' }),
   post('/v1/hooks/{{hook}}/pause'),
   post('/v1/hooks/{{hook}}/resume'),
   get('/v1/hooks/{{hook}}/deliveries'),

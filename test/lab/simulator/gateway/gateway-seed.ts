@@ -32,18 +32,9 @@ const PLATFORMS = {
   matrix: { faults: MATRIX_FAULTS, simulate: newSimulatedMatrix },
 } as const
 
-<<<<<<< HEAD
 export type SimulatedPlatformName = keyof typeof PLATFORMS
 
-type Expectation = { text: string; answer: string; kind: 'echo' | 'post' | 'unprompted' }
-=======
-type Expectation = {
-  text: string
-  answer: string
-  kind: 'echo' | 'post' | 'unprompted' | 'silent'
-  user: SimulatedUser
-}
->>>>>>> 566e90ee (schedules: a heartbeat asks an agent whether something is to be done, and is held back while a person talks)
+type Expectation = { text: string; answer: string; kind: 'echo' | 'post' | 'unprompted' | 'silent' }
 
 /** One day of two servers with one account: faults of the platform, the store and the processes, then a calm end. */
 export async function runGatewaySeed(
@@ -105,12 +96,7 @@ export async function runGatewaySeed(
   isCalm = true
   platform.endFaults()
   kernel.log('the faults are over')
-<<<<<<< HEAD
   const isSettled = () => unansweredOf(expected, platform.said()).length === 0
-=======
-  const isSettled = () =>
-    expected.every((one) => one.kind === 'silent' || countOf(one.answer, telegram.world.messages) > 0)
->>>>>>> 566e90ee (schedules: a heartbeat asks an agent whether something is to be done, and is held back while a person talks)
   for (let until = kernel.now(); !isSettled() && until < DURATION_MS + SETTLE_MS && !kernel.isExhausted(); ) {
     until += 10_000
     await kernel.run(until)
@@ -199,18 +185,9 @@ async function sendUnprompted({ kernel, expected, alive }: Unprompted): Promise<
       const text = `${isSilent ? 'beat' : 'api'}-${count}`
       const answer = `You said: ${text}`
       const content = [{ type: 'text' as const, text }]
-<<<<<<< HEAD
-      await sendMessage({ agent, conversationId: session.conversationId, content, otid: text }, context)
-      expected.push({ text, answer: `You said: ${text}`, kind: 'unprompted' })
-=======
-      const silence = isSilent ? { silence: answer } : {}
-      await sendMessage(
-        Object.assign({ agent, conversationId: session.conversationId, content, otid: text }, silence),
-        context,
-      )
-      const user = { id: Number(session.chatId), first_name: 'Ada' }
-      expected.push({ text, answer, kind: isSilent ? 'silent' : 'unprompted', user })
->>>>>>> 566e90ee (schedules: a heartbeat asks an agent whether something is to be done, and is held back while a person talks)
+      const request = { agent, conversationId: session.conversationId, content, otid: text }
+      await sendMessage(isSilent ? Object.assign(request, { silence: answer }) : request, context)
+      expected.push({ text, answer, kind: isSilent ? 'silent' : 'unprompted' })
     }
     // Refused, or its process died: then the API did not accept it.
     void send().catch(() => undefined)
@@ -242,10 +219,9 @@ const INTERIM = /^$|^…$|▌$|^⏳/
 /** A run whose process died three times at one step is given up, and the chat is told. */
 const GIVEN_UP = /died three times/
 
-<<<<<<< HEAD
 /** Messages without an answer, unless as many were told that their run was given up. */
 function unansweredOf(expected: readonly Expectation[], said: readonly Said[]): Expectation[] {
-  const missing = expected.filter(({ answer }) => countOf(answer, said) === 0)
+  const missing = expected.filter(({ answer, kind }) => kind !== 'silent' && countOf(answer, said) === 0)
   return missing.length <= said.filter(({ text }) => GIVEN_UP.test(text)).length ? [] : missing
 }
 
@@ -259,19 +235,8 @@ function checkAnswers(expected: readonly Expectation[], { said, posted }: Outcom
   return expected.flatMap((one) => {
     const { text, answer, kind } = one
     const count = countOf(answer, said)
-    const faults = count > 1 || unanswered.has(one) ? [`"${text}" was answered ${count} times`] : []
-=======
-function checkAnswers(expected: readonly Expectation[], { telegram, posted }: Outcome): string[] {
-  const { messages } = telegram.world
-  const firstPress = (to: string): string | undefined => {
-    const done = messages.find(({ from, text }) => from.is_bot && text === `Done: post ${to}`)
-    return done?.text
-  }
-  return expected.flatMap(({ text, answer, kind }) => {
-    const count = countOf(answer, messages)
     if (kind === 'silent') return count === 0 ? [] : [`the silence after "${text}" was said ${count} times`]
-    const faults = count === 1 ? [] : [`"${text}" was answered ${count} times`]
->>>>>>> 566e90ee (schedules: a heartbeat asks an agent whether something is to be done, and is held back while a person talks)
+    const faults = count > 1 || unanswered.has(one) ? [`"${text}" was answered ${count} times`] : []
     if (kind !== 'post') return faults
     const to = text.slice('post '.length)
     const times = posted.get(to) ?? 0
