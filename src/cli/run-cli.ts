@@ -104,6 +104,7 @@ export function programFor({ cli, ends }: CommandDeps): HoldfastCommand {
     .example('run "What time is it?"', 'run --agent ada - < question.txt')
     .option('--deny', 'Deny calls that need approval instead of waiting for an answer.')
     .option('--no-stream', 'Print the answer when it is complete.')
+    .option('--request-id <id>', 'Repeated commands with the same id and message are one turn.')
     .addOption(whenBusyOption('What the message does while a turn runs. Default: the setting of the agent, or queue.'))
     .action(async (message, flags) => ends(await (await import('./commands/run.ts')).run(message, flags, cli)))
 

@@ -23,7 +23,7 @@ import { localWorkspaceVerbs, type WorkspaceVerbs } from './workspace-verbs.ts'
 type TextMessage = { agent: Agent; conversationId: ConversationId; text: string; reasoning?: Effort } & Pick<
   SendMessageRequest,
   'onGuarded' | 'streamTokens'
-> & { whenBusy?: AdmissionPolicy }
+> & { whenBusy?: AdmissionPolicy; otid?: string }
 
 /** Absent fields stay unchanged; null turns a setting off. */
 export type AgentChange = {

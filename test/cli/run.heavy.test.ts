@@ -29,6 +29,17 @@ describe('holdfast run', { concurrency: 4 }, () => {
     assert.ok(output.usage.total_tokens > 0)
   })
 
+  test('run with a request id that was used before is the same turn, and with another message a refusal', async (context) => {
+    const home = newHome(context)
+    const send = (text: string) => holdfast(['run', '--json', '--request-id', 'report-1', text], { home })
+    const [first, again] = [await send('roll two dice'), await send('roll two dice')]
+    assert.deepEqual([first.code, again.code], [0, 0])
+    assert.equal(JSON.parse(again.stdout).run_id, JSON.parse(first.stdout).run_id)
+    const other = await send('think about the sea')
+    assert.notEqual(other.code, 0)
+    assert.match(other.stderr, /used for another message/)
+  })
+
   test('run - reads the message from stdin and --no-stream prints the whole answer at the end', async (context) => {
     const home = newHome(context)
     const { code, stdout } = await holdfast(['run', '--no-stream', '-'], { home, input: 'think about the sea\n' })

@@ -20,7 +20,14 @@ import { messageJson, usageJson } from '../run-json.ts'
 import { onSignals } from '../signals.ts'
 import { safeText } from '../terminal.ts'
 
-type RunOptions = { agent?: string; json?: boolean; deny?: boolean; stream: boolean; whenBusy?: AdmissionPolicy }
+type RunOptions = {
+  agent?: string
+  json?: boolean
+  deny?: boolean
+  stream: boolean
+  whenBusy?: AdmissionPolicy
+  requestId?: string
+}
 
 /**
  * Runs one turn: the final answer goes to stdout, everything else to stderr, and the exit code tells the stop reason. Only
@@ -35,7 +42,7 @@ export async function run(prompt: string, options: RunOptions, cli: CliContext):
     const isStreamed = options.stream && !options.json
     const onGuarded = options.deny ? 'deny' : 'ask'
     const message = { agent, conversationId, text, onGuarded, streamTokens: isStreamed } as const
-    const sent = await verbs.send({ ...message, ...defined({ whenBusy: options.whenBusy }) })
+    const sent = await verbs.send({ ...message, ...defined({ whenBusy: options.whenBusy, otid: options.requestId }) })
     const { runId, type } = sent
 
     if (type === 'steered') cli.notes.line(`  The message joins the turn that runs (${runId}).`)

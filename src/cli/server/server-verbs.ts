@@ -16,14 +16,14 @@ import { serverWorkspaceVerbs } from './server-workspaces.ts'
 /** Verbs that the server of the home carries out. Their results are read from the database, as a guest. */
 export function serverVerbs(connection: ServerConnection, context: ServiceContext): Verbs {
   return {
-    async send({ conversationId, text, onGuarded, streamTokens, reasoning, whenBusy }) {
+    async send({ conversationId, text, onGuarded, streamTokens, reasoning, whenBusy, otid = randomUUID() }) {
       const body = {
         text,
         on_guarded: onGuarded,
         stream_tokens: streamTokens,
         reasoning_effort: reasoning,
         when_busy: whenBusy,
-        otid: randomUUID(),
+        otid,
       }
       const path = `/v1/holdfast/conversations/${conversationId}/messages`
       const send = async (): Promise<SentText> => {

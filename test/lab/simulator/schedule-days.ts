@@ -42,11 +42,26 @@ const SPARSE: typeof TIMINGS = [
   () => ({ type: 'cron', expression: '15 1 1 * *', timezone: 'Australia/Lord_Howe' }),
 ]
 
+/** Some a month and some a year, for a whole year in which most fire. */
+const RARE: typeof TIMINGS = [
+  (start) => ({ type: 'once', at: start + 200 * DAY_MS }),
+  (start) => ({ type: 'interval', everyMs: 30 * DAY_MS, from: start + HOUR_MS }),
+  () => ({ type: 'cron', expression: '30 2 15 * *', timezone: 'Europe/Berlin' }),
+  () => ({ type: 'cron', expression: '0 9 1 * *', timezone: 'America/New_York' }),
+  () => ({ type: 'cron', expression: '15 1 1 1,4,7,10 *', timezone: 'Australia/Lord_Howe' }),
+]
+
+const PLANS = {
+  dense: { timings: TIMINGS, graces: [MINUTE_MS, HOUR_MS, 12 * HOUR_MS] },
+  sparse: { timings: SPARSE, graces: [MINUTE_MS, HOUR_MS, 12 * HOUR_MS] },
+  rare: { timings: RARE, graces: [12 * HOUR_MS, DAY_MS, 3 * DAY_MS] },
+}
+
 export type ScheduleDays = {
   schedules?: number
   steps?: number
   longestStepMs?: number
-  plan?: 'dense' | 'sparse'
+  plan?: keyof typeof PLANS
   /** How many conversations they are spread over: the queue of each one is bounded. */
   conversations?: number
 }
@@ -65,7 +80,7 @@ export async function runScheduleDays(
     conversations = 2,
   }: ScheduleDays = {},
 ): Promise<{ violations: string[]; instants: number; fired: number; days: number }> {
-  const timings = plan === 'dense' ? TIMINGS : SPARSE
+  const { timings, graces } = PLANS[plan]
   const fraction = seededFraction(seed ^ 0x5eed)
   const chance = (probability: number) => fraction() < probability
   const pick = <T>(items: readonly T[]): T => items[Math.floor(fraction() * items.length)]!
@@ -143,7 +158,7 @@ export async function runScheduleDays(
           agent,
           timing: timings[(index + seed) % timings.length]!(start),
           inputs: [{ role: 'user', content: [{ type: 'text', text: 'tick' }] }],
-          graceMs: pick([MINUTE_MS, HOUR_MS, 12 * HOUR_MS]),
+          graceMs: pick(graces),
           coalesce: chance(0.7),
           conversationId: conversationIds[index % conversations]!,
           ...defined({

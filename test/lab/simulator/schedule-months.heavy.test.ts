@@ -15,3 +15,13 @@ test('10,000 schedules over nine months on two servers that die, sleep and have 
   assert.deepEqual(violations, [])
   assert.ok(days > 250 && instants > 500_000 && fired > 100, `${days} days, ${instants} instants, ${fired} fired`)
 })
+
+test('500 schedules over a year in which most instants fire, two hundred at one instant: every instant is settled once', {
+  timeout: 1_800_000,
+}, async (context) => {
+  const year = { schedules: 500, steps: 2_750, longestStepMs: DAY_MS / 2, plan: 'rare', conversations: 60 } as const
+  const { violations, instants, fired, days } = await runScheduleDays(7, year)
+  context.diagnostic(`${days} days, ${instants} instants, ${fired} fired`)
+  assert.deepEqual(violations, [])
+  assert.ok(days > 330 && 2 * fired > instants, `${days} days, ${instants} instants, ${fired} fired`)
+})
