@@ -3,7 +3,7 @@ import type { Invariant } from './record.ts'
 import type { ScheduleRecord } from './schedules.ts'
 
 export const heartbeatsHoldBack: Invariant<ScheduleRecord> = {
-  id: 'I48',
+  id: 'I49',
   name: 'heartbeats-hold-back',
   sentence: 'A heartbeat does not fire while a person talks or shortly after, nor more often in a day than its budget.',
   promise: 'nothing is hidden',

@@ -152,7 +152,7 @@ async function firingsOf(
   const reason = !agent
     ? `The agent ${agentId} was deleted.`
     : conversation
-      ? await roomRefusal(inputs, context)
+      ? await roomRefusal(schedule.inputs, context)
       : `The conversation ${conversationId} was deleted.`
   if (!agent || !conversation || reason !== undefined) {
     const refused = instants.map((instant) => ({

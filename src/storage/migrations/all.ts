@@ -23,7 +23,7 @@ import { hooks } from './022-hooks.ts'
 import { scheduleHistory } from './023-schedule-history.ts'
 import { gatewayFiles } from './024-gateway-files.ts'
 import { storedBytes } from './025-stored-bytes.ts'
-import { heartbeats } from './025-heartbeats.ts'
+import { heartbeats } from './026-heartbeats.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 

@@ -2,7 +2,7 @@ import type { Migration } from './migration.ts'
 
 /** Whether the answer of a heartbeat was silence, and what a heartbeat is decided by. */
 export const heartbeats: Migration = {
-  number: 25,
+  number: 26,
   name: 'heartbeats',
   digest: '6228607392993587',
   up: () => [
