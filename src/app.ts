@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { readLastBackup } from './backup/last-backup.ts'
 import { composeGateway } from './compose-gateway.ts'
+import { composeTelemetry } from './compose-telemetry.ts'
 import { type Configuration, homeOf, readConfiguration, type Settings } from './config/configuration.ts'
 import { openHome } from './config/home.ts'
 import { realClock } from './config/real-clock.ts'
-import { realRandomness } from './config/real-randomness.ts'
+import { realRandomness as randomness } from './config/real-randomness.ts'
 import { openSecretKeys } from './config/secret-key.ts'
 import { hmacSha256, sha256 } from './config/sha256.ts'
 import { configurationCheck, shownSettings } from './config/shown-settings.ts'
@@ -104,9 +105,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   const configuration = await readConfiguration(environment)
   const { settings, general, providers: overrides } = configuration
   const home = openHome(settings.home, warn)
-  const clock = options.clock ?? realClock
-  const randomness = realRandomness
-  const report = options.report ?? reportToStderr
+  const { clock = realClock, report = reportToStderr } = options
   const { store: opened, chunks, snapshot } = await openDatabase(settings, { home, clock, role })
   const { store, commits } = withCommitListeners(options.wrapStore?.(opened) ?? opened, clock)
 
@@ -233,6 +232,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
   }
   const { maxSteps, maxDurationMs, approvalTtlMs, maxRunningTurns } = settings
   const engine = role === 'owner' ? await startEngine(deps, { maxRunning: maxRunningTurns }) : undefined
+  const telemetry = engine && (await composeTelemetry(configuration.telemetry, { deps, commits }))
   const context: ServiceContext = {
     deps,
     snapshot,
@@ -270,7 +270,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
     corsOrigins: configuration.corsOrigins,
     hosts: configuration.hosts,
     turnOwners: newTurnOwners(),
-    ...defined({ engine }),
+    ...defined({ engine, telemetry }),
   }
   const unknownWorkspaces = unknownWorkspacesPolicy(folder, { home, settings })
   const jobs = engine && startJobs({ context, unknownWorkspaces, webhookBody })
@@ -289,6 +289,7 @@ export async function openApp({ environment, role, ...options }: AppOptions): Pr
         () => gateway?.stop(),
         () => jobs?.stop(),
         () => engine?.stop(),
+        () => telemetry?.stop(),
         workspaces.close,
         mcp.close,
         pool.flush,

@@ -33,6 +33,7 @@ const DOORS: Record<string, Doors> = {
   disk: { rooms: [], packages: ['node:'] },
   backup: { rooms: ['core', 'ports', 'disk'], packages: ['node:'] },
   runtime: { rooms: [], packages: [] },
+  telemetry: { rooms: ['core', 'ports'], packages: [] },
   watchdog: { rooms: ['core', 'ports', 'disk'], packages: ['node:'] },
   storage: { rooms: ['core', 'ports', 'disk'], packages: ['node:', 'kysely', 'pg'] },
   live: { rooms: ['core', 'ports'], packages: [] },
@@ -73,12 +74,14 @@ const DOORS: Record<string, Doors> = {
       'service',
       'jobs',
       'compose-gateway.ts',
+      'compose-telemetry.ts',
       // The wire format of webhooks.
       'http',
     ],
     packages: ['node:'],
   },
   'compose-gateway.ts': { rooms: ['config', 'core', 'ports', 'gateway', 'providers', 'service'], packages: [] },
+  'compose-telemetry.ts': { rooms: ['config', 'engine', 'net', 'ports', 'telemetry'], packages: [] },
   embedding: { rooms: ['core', 'ports', 'service'], packages: [] },
   'embedded.ts': { rooms: ['app.ts', 'core', 'ports', 'embedding', 'tools', 'http'], packages: ['node:'] },
   'ai-sdk.ts': { rooms: ['ports', 'providers'], packages: [] },
@@ -116,7 +119,7 @@ const SUB_DOORS: Record<string, Record<string, string[]>> = {
 }
 
 /** Clock and randomness are ports: the simulator must be able to run these rooms on a virtual clock. */
-const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs', 'gateway']
+const PURE_ROOMS = ['core', 'engine', 'live', 'service', 'jobs', 'gateway', 'telemetry']
 const CLOCK_OR_CHANCE =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\b(setTimeout|setInterval|setImmediate|queueMicrotask)\b|\brandomUUID\b|\bperformance\.now\b/
 

@@ -6,7 +6,7 @@ import { mustBe, platformIdKey } from './setting-kinds.ts'
 type SchemaNotes = { title?: string; description?: string; default?: unknown }
 const notes = z.registry<SchemaNotes>()
 
-const { general, provider, oauth, server, limits, workspaces, web, schedules, gateway, chat } = SECTIONS
+const { general, provider, oauth, server, limits, workspaces, web, schedules, telemetry, gateway, chat } = SECTIONS
 
 const PROVIDER_SCHEMA = mapping(provider, {
   ...shapeOf(provider.section),
@@ -31,6 +31,7 @@ export const CONFIG_SCHEMA = mapping(general, {
   workspaces: z.exactOptional(mapping(workspaces, shapeOf(workspaces.section))),
   web: z.exactOptional(mapping(web, shapeOf(web.section))),
   schedules: z.exactOptional(mapping(schedules, shapeOf(schedules.section))),
+  telemetry: z.exactOptional(mapping(telemetry, shapeOf(telemetry.section))),
   gateway: z.exactOptional(z.record(z.string(), ACCOUNT_SCHEMA, { error: mustBe('a mapping') })),
 })
 

@@ -16,6 +16,7 @@ import { homePath } from './home.ts'
 import { SCHEDULES } from './schedule-settings.ts'
 import { type SectionInput, type SectionValues, withDefaults } from './setting.ts'
 import { GENERAL, LIMITS, PROCESS, SERVER, WORKSPACES } from './settings.ts'
+import { TELEMETRY } from './telemetry-settings.ts'
 import { variablesIn } from './variables.ts'
 import { WEB } from './web-settings.ts'
 
@@ -33,6 +34,7 @@ export type Configuration = {
   heartbeatTurnsPerDay: number
   /** Of the schedules that agents make. */
   ownSchedules: OwnScheduleLimits
+  telemetry: SectionValues<typeof TELEMETRY>
   /** Chat platforms, by the name of the account. */
   gateway: Record<string, AccountSettings>
 }
@@ -112,7 +114,7 @@ function assign<T extends object>(values: T, { path: [key, ...rest], value }: As
 
 function configurationOf(
   home: string,
-  { process, providers, server, limits, workspaces, web, schedules, gateway, ...general }: ConfiguredValues,
+  { process, providers, server, limits, workspaces, web, schedules, telemetry, gateway, ...general }: ConfiguredValues,
   environment: Environment,
 ): Configuration {
   const scheduling = withDefaults(SCHEDULES, schedules ?? {})
@@ -125,6 +127,7 @@ function configurationOf(
     limits: limitsOf(withDefaults(LIMITS, limits ?? {})),
     workspaces: workspacesOf(home, withDefaults(WORKSPACES, workspaces ?? {})),
     web: withDefaults(WEB, web ?? {}),
+    telemetry: withDefaults(TELEMETRY, telemetry ?? {}),
     heartbeatTurnsPerDay: scheduling.heartbeat_turns_per_day,
     ownSchedules: {
       count: scheduling.per_agent,

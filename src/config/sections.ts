@@ -2,6 +2,7 @@ import { GATEWAY, GATEWAY_CHAT } from './gateway-settings.ts'
 import { SCHEDULES } from './schedule-settings.ts'
 import type { Section } from './setting.ts'
 import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WORKSPACES } from './settings.ts'
+import { TELEMETRY } from './telemetry-settings.ts'
 import { WEB } from './web-settings.ts'
 
 /**
@@ -70,6 +71,12 @@ export const SECTIONS = {
     description: 'Heartbeats, and the schedules that agents make themselves',
     path: ['schedules'],
     variablePrefix: 'HOLDFAST_SCHEDULES_',
+  },
+  telemetry: {
+    section: TELEMETRY,
+    description: 'The export of traces and metrics to an OpenTelemetry collector',
+    path: ['telemetry'],
+    variablePrefix: 'HOLDFAST_TELEMETRY_',
   },
   gateway: {
     section: GATEWAY,

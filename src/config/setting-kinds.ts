@@ -73,6 +73,12 @@ export const modelHandle: SettingKind<TargetHandle> = {
 
 export const httpUrl = textLike(/^https?:\/\//, 'a URL that begins with http:// or https://')
 
+/** `fetch` refuses a URL with a password, and a path is added to it. */
+export const plainHttpUrl = textLike(
+  /^https?:\/\/[^\s@?#/]+(\/[^\s?#]*)?$/,
+  'a URL such as http://127.0.0.1:4318, without user, query and fragment',
+)
+
 /** As browsers send it: no path and no default port. `*` is refused: any page could then use a key that it finds. */
 export const origin: SettingKind<string> = {
   ...textLike(
@@ -144,6 +150,37 @@ export function mapOf<Value>(kind: SettingKind<Value>): SettingKind<Record<strin
 export const headerText: SettingKind<string> = {
   ...anyText,
   schema: (z) => z.string({ error: 'must be text in quotes' }),
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/
+const HEADER_LIST = 'names of headers with printable text, in a variable written name=value,name=value'
+
+/** A mapping; a variable has the form of OpenTelemetry, in which values may be percent-encoded. */
+export const headerList: SettingKind<Record<string, string>> = {
+  expected: HEADER_LIST,
+  fromText: (text) =>
+    Object.fromEntries(
+      text
+        .split(',')
+        .filter((entry) => entry.trim() !== '')
+        .map((entry) => {
+          const [name = '', ...value] = entry.split('=')
+          return [name.trim(), value.length === 0 ? undefined : decoded(value.join('=').trim())]
+        }),
+    ),
+  schema: (z) =>
+    z.record(z.string().check(z.regex(HEADER_NAME)), z.string().check(z.regex(HEADER_VALUE)), {
+      error: `must be ${HEADER_LIST}`,
+    }),
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** A setting that belongs to one of several entries, so that no variable could name it. */

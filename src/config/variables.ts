@@ -17,8 +17,8 @@ export function variablesIn(environment: Environment, providers: readonly string
 }
 
 function fixedVariables(environment: Environment): Variable[] {
-  const { process, general, server, limits, workspaces, web, schedules } = SECTIONS
-  return [process, general, server, limits, workspaces, web, schedules].flatMap((named: NamedSection) =>
+  const { process, general, server, limits, workspaces, web, schedules, telemetry } = SECTIONS
+  return [process, general, server, limits, workspaces, web, schedules, telemetry].flatMap((named: NamedSection) =>
     Object.entries(named.section).flatMap(([key, { kind }]) => {
       const name = variableName(named, key)
       const text = name && environment[name]?.trim()

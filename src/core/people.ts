@@ -85,6 +85,8 @@ export type Caller = Principal & {
   from?: string
   /** The id of the request in the access log. */
   requestId?: string
+  /** The `traceparent` of the request, if it is valid. */
+  traceparent?: string
 }
 
 /** The operator at the command line of the home, or the program that embeds Holdfast. */

@@ -108,6 +108,8 @@ export type RunSettings = {
   modelSettings?: ModelSettings
   /** The application's limit of the context window, in tokens; the window of the model applies if it is smaller. */
   windowLimit?: number
+  /** The trace that the run belongs to: that of its request, or of the run that it continues (`core/traceparent.ts`). */
+  traceparent?: string
 }
 
 /** The run that carries a steered message if the turn it joined ends without reading it. */

@@ -3,6 +3,7 @@ import { defined } from '../core/defined.ts'
 import { DEFAULT_ORGANIZATION, type OrganizationId } from '../core/id.ts'
 import type { Limits } from '../core/limits.ts'
 import { type Caller, isOperator, keyState, type StoredKey, scopeCovers } from '../core/people.ts'
+import { normalTraceparent } from '../core/traceparent.ts'
 import { keyLookup } from '../service/people/keys.ts'
 import { effectiveLimits } from '../service/people/limits.ts'
 import type { ServiceContext } from '../service/service-context.ts'
@@ -232,7 +233,13 @@ export function admit(server: FastifyInstance, options: AdmissionOptions): Admis
     },
     perform: trail.perform,
     contextOf: (request) => {
-      const caller = { ...(request.caller ?? HOME), from: request.ip, requestId: request.id }
+      const traceparent = normalTraceparent(request.headers.traceparent)
+      const caller = {
+        ...(request.caller ?? HOME),
+        from: request.ip,
+        requestId: request.id,
+        ...defined({ traceparent }),
+      }
       return { ...context, organizationId: caller.organizationId, caller }
     },
   }

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { MetricFamily } from '../ports/telemetry.ts'
 import { listAccounts, type ShownAccount } from '../service/gateway/accounts.ts'
 import { countRunningTurns, countRuns } from '../service/runs/runs.ts'
 import { scheduleLateness } from '../service/schedules/schedules.ts'
@@ -10,6 +11,7 @@ export type Metrics = {
   streams: { opened(): void; closed(): void }
   answered(route: string, status: number): void
   page(): Promise<{ type: string; text: string }>
+  families(): Promise<readonly MetricFamily[]>
   close(): void
 }
 
@@ -58,13 +60,21 @@ export function newMetrics(context: ServiceContext): Metrics {
   registerWorkspaceMetrics(context, registry)
   registerBackupMetrics(context, registry)
   registerLateness(context, registry)
+  registerTelemetryMetrics(context, registry)
+  async function readNow(): Promise<void> {
+    const isStoreUp = await countRunsNow()
+    if (isStoreUp) await readGatewayNow()
+  }
   return {
     streams: { opened: () => open.inc(), closed: () => open.dec() },
     answered: (route, status) => answersOf(route, status).inc(),
     async page() {
-      const isStoreUp = await countRunsNow()
-      if (isStoreUp) await readGatewayNow()
+      await readNow()
       return { type: registry.contentType, text: await registry.metrics() }
+    },
+    async families() {
+      await readNow()
+      return registry.getMetricsAsJSON() as Promise<unknown> as Promise<MetricFamily[]>
     },
     close() {
       stopListening()
@@ -261,6 +271,38 @@ function registerLateness(context: ServiceContext, registry: Registry): void {
         }
       },
     })
+}
+
+function registerTelemetryMetrics({ telemetry }: ServiceContext, registry: Registry): void {
+  if (!telemetry) return
+  const registers = [registry]
+  new Counter({
+    name: 'holdfast_telemetry_spans_exported_total',
+    help: 'Spans that the collector took',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(telemetry.state().exportedSpans)
+    },
+  })
+  new Counter({
+    name: 'holdfast_telemetry_dropped_total',
+    help: 'Telemetry that was dropped: runs before they were exported, spans, and pushes of metrics',
+    labelNames: ['what', 'why'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { what, why, count } of telemetry.state().dropped) this.inc({ what, why }, count)
+    },
+  })
+  new Gauge({
+    name: 'holdfast_telemetry_runs_waiting',
+    help: 'Runs that wait to be exported',
+    registers,
+    collect() {
+      this.set(telemetry.state().waitingRuns)
+    },
+  })
 }
 
 /** Zero until there is a backup: an alert on its age then fires too. */

@@ -90,6 +90,7 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
   })
   const sessions = newConsoleSessions({ box: context.secretKeys.box, homeId: await context.deps.store.homeId() })
   const metrics = newMetrics(context)
+  const stopPushing = context.telemetry?.pushMetrics(metrics.families)
   const closing = new AbortController()
   const draining = new AbortController()
   server.decorate('serverContext', {
@@ -161,6 +162,7 @@ export async function buildServer(options: Omit<ServerOptions, 'port'>): Promise
       const forceClose = setTimeout(() => server.server.closeAllConnections(), CLOSE_GRACE_MS)
       await server.close()
       clearTimeout(forceClose)
+      stopPushing?.()
       metrics.close()
       admission.close()
       connections.close()

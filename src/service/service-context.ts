@@ -18,6 +18,7 @@ import type { Outbound } from '../ports/safe-fetch.ts'
 import type { SecretKeys } from '../ports/secret-box.ts'
 import type { ConfigurationCheck, ShownSetting } from '../ports/shown-setting.ts'
 import type { SnapshotReader } from '../ports/snapshot.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { Workspaces } from '../ports/workspaces.ts'
 import type { ExpectedCallbacks } from './messages/expected-callbacks.ts'
 import type { TurnOwners } from './messages/turn-owners.ts'
@@ -77,4 +78,6 @@ export type ServiceContext = {
   /** Names by which the server may be called, besides those of loopback; absent: see `server.hosts`. */
   hosts?: readonly string[]
   turnOwners: TurnOwners
+  /** Absent unless the operator has configured a collector. */
+  telemetry?: Telemetry
 }

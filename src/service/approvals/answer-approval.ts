@@ -9,6 +9,7 @@ import { Problem } from '../../core/problem.ts'
 import { type ProjectedEvent, project } from '../../core/projection.ts'
 import { patienceOf } from '../../core/recovery.ts'
 import { isSettled, type Run, type RunSettings } from '../../core/run.ts'
+import { runTraceContext, traceparentOf } from '../../core/traceparent.ts'
 import { foldTurn, type Turn } from '../../core/turn.ts'
 import type { ContinueRun, NewRun } from '../../ports/store.ts'
 import type { SendOptions } from '../messages/send-message.ts'
@@ -87,6 +88,7 @@ async function openContinuation(
   const slot = engine?.dispatcher.reserve(run.organizationId)
   try {
     const entry = inputAcceptedEntry(turn, {
+      traceparent: traceparentAfter(run, turn, context),
       inputs: [...turn.pending, ...(followUps ?? [])],
       askedBy: followUps?.length ? joinPrincipals(turn.askedBy, [principalOf(context.caller)]) : turn.askedBy,
       continues,
@@ -137,6 +139,7 @@ async function answerAgain(
   const opened = await deps.store.runs.open({
     run: next,
     entry: inputAcceptedEntry(turn, {
+      traceparent: traceparentAfter(run, turn, context),
       inputs: followUps.length > 0 ? followUps : reminder,
       askedBy: followUps.length > 0 ? joinPrincipals(turn.askedBy, [principalOf(context.caller)]) : turn.askedBy,
       at,
@@ -161,7 +164,13 @@ function newContinuingRun(run: Run, options: AnswerApprovalRequest['options'], {
   return { ...ids, background, createdAt, metadata, ...defined({ callback, openedBy: run.openedBy }) }
 }
 
+/** In the trace of the run that asked, whatever trace the answer comes from. */
+function traceparentAfter({ id }: Run, { settings }: Turn, { deps }: ServiceContext): string {
+  return traceparentOf(runTraceContext({ id, ...defined({ traceparent: settings.traceparent }) }, deps.digest))
+}
+
 type AcceptedInput = {
+  traceparent: string
   inputs: Input[]
   askedBy: readonly Principal[]
   continues?: Continuation
@@ -173,7 +182,7 @@ type AcceptedInput = {
 
 function inputAcceptedEntry(
   turn: Turn,
-  { inputs, askedBy, continues, at, background, options }: AcceptedInput,
+  { traceparent, inputs, askedBy, continues, at, background, options }: AcceptedInput,
 ): ProjectedEvent {
   const { streamTokens, maxSteps, clientTools, system, addendum, model, reasoning } = options ?? {}
   const own = options?.modelSettings
@@ -181,6 +190,7 @@ function inputAcceptedEntry(
   const { targets, modelSettings = {} } = former
   const settings: RunSettings = {
     ...former,
+    traceparent,
     ...defined({ patienceMs: patienceOf(background), streamTokens, maxSteps, clientTools, system, addendum }),
     ...defined({
       targets: model ? [model, ...targets.slice(1).filter((handle) => handle !== model)] : undefined,

@@ -251,6 +251,7 @@ function newEntries(
       compaction,
       modelSettings: overriddenBy(modelSettingsOf(agent, conversation, reasoning), request.modelSettings),
       windowLimit: windowLimitOf(agent, conversation),
+      traceparent: caller.traceparent,
     }),
   }
   const at = deps.clock.now()
