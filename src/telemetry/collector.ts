@@ -1,3 +1,4 @@
+import { defined } from '../core/defined.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Randomness } from '../ports/randomness.ts'
 import type { SafeFetch } from '../ports/safe-fetch.ts'
@@ -59,7 +60,7 @@ export function newCollector({ endpoint, headers, fetch, clock, randomness }: Co
       const detail = `it answered ${response.status}: ${text.slice(0, 200)}`
       if (!RETRYABLE.has(response.status)) return { type: 'refused', detail }
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-      return { type: 'unavailable', detail, ...(seconds >= 0 ? { waitMs: seconds * 1_000 } : undefined) }
+      return { type: 'unavailable', detail, ...defined({ waitMs: seconds >= 0 ? seconds * 1_000 : undefined }) }
     } catch (fault) {
       return { type: 'unavailable', detail: faultDetail(late.signal.aborted ? late.signal.reason : fault) }
     } finally {

@@ -14,7 +14,7 @@ export type RunStory = {
   agentName?: string
   /** All events, or of a run that waited those of one part. */
   events: readonly LoggedEvent[]
-  /** `wait-ended`: the first part was exported when the run began to wait; nobody answered, and this is the rest. */
+  /** `wait-ended`: the first part was exported when the run began to wait; no answer came, and this is the rest. */
   part: 'run' | 'wait-ended'
   /** The wait of the run that this one continues. */
   approval?: { asker: Run; askedAt: number; answered: LoggedEvent }

@@ -157,7 +157,7 @@ export function startTelemetry(deps: TelemetryDeps): RunningTelemetry {
   }
 }
 
-/** A run that waited ends twice, if nobody answers: the second time only what came after the wait is new. */
+/** A run that waited ends twice, if no answer comes: the second time only what came after the wait is new. */
 const partOf = (story: Omit<RunStory, 'part'>, isWait: boolean): RunStory => ({
   ...story,
   part: !isWait && story.events.some(({ event }) => asksForApproval(event)) ? 'wait-ended' : 'run',

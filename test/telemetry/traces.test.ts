@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openApp } from '../../src/app.ts'
 import { realClock } from '../../src/config/real-clock.ts'
 import type { Agent } from '../../src/core/agent.ts'
+import { defined } from '../../src/core/defined.ts'
 import { startServer } from '../../src/http/server.ts'
 import { newScriptedProvider, type Script, scriptOf } from '../../src/providers/scripted/script.ts'
 import { createAgent } from '../../src/service/agents/create-agent.ts'
@@ -59,7 +60,7 @@ async function serveTraced(
     const response = await fetch(`${server.url}${path}`, {
       method,
       headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
     })
     assert.ok(response.ok, `${method} ${path}: ${response.status} ${response.ok ? '' : await response.text()}`)
     return response

@@ -164,7 +164,7 @@ function newContinuingRun(run: Run, options: AnswerApprovalRequest['options'], {
   return { ...ids, background, createdAt, metadata, ...defined({ callback, openedBy: run.openedBy }) }
 }
 
-/** In the trace of the run that asked, whatever trace the answer comes from. */
+/** In the trace of the run that asked, and not in that of the request that answers. */
 function traceparentAfter({ id }: Run, { settings }: Turn, { deps }: ServiceContext): string {
   return traceparentOf(runTraceContext({ id, ...defined({ traceparent: settings.traceparent }) }, deps.digest))
 }
