@@ -4,6 +4,7 @@ import { type Failure, request } from '../api.ts'
 import { html } from '../html.ts'
 import { visible } from '../parts/markup.ts'
 import { Fault } from '../parts/notice.ts'
+import { save } from '../parts/save.ts'
 import { goTo } from '../route.ts'
 import type { TabProps } from '../screens/agent.ts'
 import { may } from '../session.ts'
@@ -85,14 +86,9 @@ export function SettingsTab({ agent, reload }: TabProps) {
   `
 }
 
-/** A link would be a navigation, which the cookie is not for. */
 async function download(id: string, name: string): Promise<Failure | undefined> {
   const answer = await request<object>('GET', `/v1/agents/${id}/export`)
   if (!answer.ok) return answer.failure
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(answer.value)], { type: 'application/json' }))
-  link.download = `${name}.af`
-  link.click()
-  URL.revokeObjectURL(link.href)
+  save(`${name}.af`, JSON.stringify(answer.value), 'application/json')
   return undefined
 }

@@ -9,6 +9,7 @@ import { useResource } from '../resource.ts'
 import { hrefOf } from '../route.ts'
 import type { TabProps } from '../screens/agent.ts'
 import { may } from '../session.ts'
+import { Files } from './files.ts'
 
 export function WorkspaceTab({ agent }: TabProps) {
   const list = useResource<WireWorkspace[]>(
@@ -48,7 +49,7 @@ function WorkspaceView({ workspace, reload }: { workspace: WireWorkspace; reload
         <span class="age">${status}, ${containment === 'local' ? 'no sandbox' : containment}</span>
         ${usage && html`<span class="age">${megabytes(usage.disk_bytes)} of ${megabytes(quota.disk_bytes)} on disk, ${megabytes(usage.memory_bytes)} of memory, ${usage.processes} ${usage.processes === 1 ? 'process' : 'processes'}</span>`}
       </div>
-      ${workspace.folder && html`<p class="hint">Files: <code>${visible(workspace.folder)}</code></p>`}
+      ${workspace.folder && html`<p class="hint">On the machine: <code>${visible(workspace.folder)}</code></p>`}
       <${Fault} failure=${failure.value} />
       ${
         ports &&
@@ -56,6 +57,8 @@ function WorkspaceView({ workspace, reload }: { workspace: WireWorkspace; reload
         may('agent') &&
         html`<div class="bar">${ports.map(({ port }) => html`<button key=${port} onClick=${() => open(port)}>Open the page on port ${port}</button>`)}</div>`
       }
+      <${Files} workspace=${id} agentId=${workspace.agent_id} isAsleep=${status === 'asleep'} />
+      ${processes && processes.length > 0 && html`<h3>Processes</h3>`}
       ${(processes ?? []).map((process) => html`<${ProcessView} key=${process.id} workspace=${id} process=${process} onEnd=${() => end(process.id)} />`)}
     </section>
   `

@@ -13,6 +13,8 @@ export type WorkspaceFiles = {
   save(path: string, bytes: Uint8Array, key?: string): Promise<FileAnswer<WrittenFile>>
   /** All bytes of a file, up to `most`. */
   load(path: string, most: number): Promise<FileAnswer<WholeFile>>
+  /** What a folder has, up to a bound. */
+  list(path: string): Promise<FileAnswer<ListedFolder>>
   search(query: FileSearchQuery): Promise<FileAnswer<FileSearchResult>>
 }
 
@@ -51,6 +53,16 @@ export type EditedFile = {
   replacements: number
   /** Number of the first changed line, counted from 1. */
   line: number
+}
+
+/** `isCut`: the folder has more entries than are listed. */
+export type ListedFolder = { path: string; entries: FolderEntry[]; isCut: boolean }
+export type FolderEntry = {
+  name: string
+  kind: 'file' | 'folder' | 'link' | 'other'
+  bytes: number
+  /** Milliseconds since 1970, as the file system of the workspace has it; an agent can set it. */
+  changedAt: number
 }
 
 export type LineEnding = 'lf' | 'crlf' | 'mixed'

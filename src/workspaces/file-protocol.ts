@@ -4,10 +4,14 @@ import type {
   FileEdit,
   FileSearchQuery,
   FileSearchResult,
+  ListedFolder,
   ReadFile,
   WholeFile,
   WrittenFile,
 } from '../ports/workspace-files.ts'
+
+/** The end of the year 9999: an agent can give its files any date. */
+export const LAST_INSTANT = Date.UTC(10_000, 0) - 1
 
 /** File operations of a workspace. With a key, a write or an edit is idempotent. */
 export type FileRequest =
@@ -17,6 +21,7 @@ export type FileRequest =
   /** Bytes as base64: the protocol is lines of JSON. */
   | { type: 'save'; path: string; content: string; key?: string }
   | { type: 'load'; path: string; most: number }
+  | { type: 'list'; path: string }
   | { type: 'search'; question: FileSearchQuery }
 
 export type FileReply =
@@ -24,4 +29,5 @@ export type FileReply =
   | FileAnswer<WrittenFile>
   | FileAnswer<EditedFile>
   | FileAnswer<WholeFile<string>>
+  | FileAnswer<ListedFolder>
   | FileAnswer<FileSearchResult>

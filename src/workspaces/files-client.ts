@@ -3,13 +3,15 @@ import type {
   EditedFile,
   FileAnswer,
   FileSearchResult,
+  FolderEntry,
+  ListedFolder,
   ReadFile,
   WholeFile,
   WorkspaceFiles,
   WrittenFile,
 } from '../ports/workspace-files.ts'
 import { WorkspaceError } from '../ports/workspaces.ts'
-import type { FileReply, FileRequest } from './file-protocol.ts'
+import { type FileReply, type FileRequest, LAST_INSTANT } from './file-protocol.ts'
 
 /**
  * Client of the supervisor's file operations. The supervisor runs in the sandbox beside an agent's commands, so the
@@ -30,6 +32,12 @@ export function newFilesClient(ask: (request: FileRequest) => Promise<FileReply>
       const content = Buffer.from(answer.content, 'base64')
       return content.length <= most ? { type: 'done', content } : throwInvalidAnswer()
     },
+    list: async (path) => {
+      const answer = await send({ type: 'list', path }, LISTED)
+      return answer.type === 'fault' || answer.entries.every((entry) => hasFields(entry, ENTRY))
+        ? answer
+        : throwInvalidAnswer()
+    },
     search: async (question) => {
       const answer = await send({ type: 'search', question }, FOUND)
       return answer.type === 'fault' || answer.matches.every((match) => hasFields(match, MATCH))
@@ -46,6 +54,7 @@ type Fields<T> = { [Name in keyof Required<T>]: Check }
 
 const isText: Check = (value) => typeof value === 'string'
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
+const isInstant: Check = (value) => isCount(value) && (value as number) <= LAST_INSTANT
 const isFlag: Check = (value) => typeof value === 'boolean'
 const isOneOf =
   (...choices: unknown[]): Check =>
@@ -64,6 +73,13 @@ const READ: Fields<ReadFile> = {
 const WRITTEN: Fields<WrittenFile> = { bytes: isCount, isNew: isFlag }
 const WHOLE: Fields<WholeFile<string>> = { content: isText }
 const EDITED: Fields<EditedFile> = { bytes: isCount, replacements: isCount, line: isCount }
+const LISTED: Fields<ListedFolder> = { path: isText, entries: Array.isArray, isCut: isFlag }
+const ENTRY: Fields<FolderEntry> = {
+  name: isText,
+  kind: isOneOf('file', 'folder', 'link', 'other'),
+  bytes: isCount,
+  changedAt: isInstant,
+}
 const FOUND: Fields<FileSearchResult> = {
   matches: Array.isArray,
   isCut: isFlag,

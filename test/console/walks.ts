@@ -266,11 +266,9 @@ export function testWalks(
     await page.getByRole('heading', { name: 'ada' }).waitFor()
     assert.deepEqual(await accessibilityFaults(page), [])
     const [agent] = await request<{ id: string }[]>('GET', '/v1/agents')
+    await page.getByRole('link', { name: 'Memory' }).click()
     const block = await request<{ id: string }>('POST', '/v1/blocks', { label: 'human', value: 'nothing yet' })
     await request('PATCH', `/v1/agents/${agent!.id}/core-memory/blocks/attach/${block.id}`, {})
-    // Attaching a block is not announced in the stream of changes.
-    await page.reload()
-    await page.getByRole('link', { name: 'Memory' }).click()
     const field = page.getByLabel('Content of human')
     await field.fill('my draft')
     await request('PATCH', `/v1/blocks/${block.id}`, { value: 'changed elsewhere' })

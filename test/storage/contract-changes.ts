@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Agent } from '../../src/core/agent.ts'
 import { type Change, FIRST_POSITION } from '../../src/core/change.ts'
 import type { OpenedStore } from '../../src/storage/store.ts'
 import type { ContractTests } from './contract.ts'
-import { AT, createAgent, ORGANIZATION, OTHER_ORGANIZATION, openRun, requireOpened } from './fixture-storage.ts'
+import {
+  AT,
+  createAgent,
+  newBlock,
+  ORGANIZATION,
+  OTHER_ORGANIZATION,
+  openRun,
+  requireOpened,
+} from './fixture-storage.ts'
 
 type Store = OpenedStore['store']
 
@@ -38,6 +47,29 @@ export const CHANGES: ContractTests = {
     assert.deepEqual((await changesAfter(store, changes[1]!.position)).map(brief), ['run created', 'agent changed'])
     await store.agents.delete(ORGANIZATION, agentId)
     await until(store, (found) => found.some((change) => brief(change) === 'agent deleted'), changes.at(-1)!.position)
+  },
+
+  'a block that is attached, detached or replaced announces its agent, to its organization only': async ({ store }) => {
+    const { agentId } = await createAgent(store)
+    const blocks = [newBlock('one'), newBlock('two')]
+    for (const block of blocks) await store.blocks.create(block)
+    let position = (await until(store, (found) => found.length === 4)).at(-1)!.position
+    const announced = async () => {
+      const found = await until(store, (changes) => changes.length > 0, position)
+      position = found.at(-1)!.position
+      for (const one of found) assert.deepEqual([brief(one), one.id, one.agentId], ['agent changed', agentId, agentId])
+    }
+    await store.blocks.attach(ORGANIZATION, agentId, blocks[0]!.id)
+    await announced()
+    await store.blocks.attach(ORGANIZATION, agentId, blocks[0]!.id)
+    await store.blocks.detach(ORGANIZATION, agentId, blocks[0]!.id)
+    await announced()
+    const edit = (agent: Agent) => agent
+    await store.agents.update(ORGANIZATION, agentId, { edit, blockIds: [blocks[1]!.id] })
+    await announced()
+    assert.deepEqual(await changesAfter(store, position), [])
+    await createAgent(store, OTHER_ORGANIZATION)
+    assert.deepEqual(await changesAfter(store, position), [])
   },
 
   'removed changes make an old reader reload, and a reader that is up to date does not notice': async ({ store }) => {

@@ -18,27 +18,12 @@ import {
   entry,
   fault,
   finish,
+  newBlock,
   newId,
   ORGANIZATION,
   OTHER_ORGANIZATION,
   says,
 } from './fixture-storage.ts'
-
-const newBlock = (label: string, more: Partial<Block> = {}): Block => ({
-  id: `block-${randomUUID()}`,
-  organizationId: ORGANIZATION,
-  label,
-  value: `about ${label}`,
-  limit: 100,
-  readOnly: false,
-  tags: [],
-  metadata: {},
-  isTemplate: false,
-  version: 1,
-  createdAt: AT,
-  updatedAt: AT,
-  ...more,
-})
 
 /** A value in every column; a JSON list is valid as text, list and JSON. */
 function filledBlock({ text, flag, number }: { text: string; flag: number; number: number }): Block {

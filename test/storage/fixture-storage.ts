@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import type { Block } from '../../src/core/block.ts'
 import type { TurnEvent } from '../../src/core/event.ts'
 import type { AgentId, ConversationId, MessageId, OrganizationId, RunId, StepId, WorkerId } from '../../src/core/id.ts'
 import type { Change, ProjectedEvent, RunChange } from '../../src/core/projection.ts'
@@ -25,6 +26,22 @@ export const newId = {
   message: (): MessageId => `message-${randomUUID()}`,
   worker: (): WorkerId => `worker-${randomUUID()}`,
 }
+
+export const newBlock = (label: string, more: Partial<Block> = {}): Block => ({
+  id: `block-${randomUUID()}`,
+  organizationId: ORGANIZATION,
+  label,
+  value: `about ${label}`,
+  limit: 100,
+  readOnly: false,
+  tags: [],
+  metadata: {},
+  isTemplate: false,
+  version: 1,
+  createdAt: AT,
+  updatedAt: AT,
+  ...more,
+})
 
 export type AgentConversation = { agentId: AgentId; conversationId: ConversationId }
 

@@ -152,6 +152,7 @@ function breakingOff(files: WorkspaceFiles, times: number): WorkspaceFiles {
     edit: (...asked) => lost(files.edit(...asked)),
     save: (...asked) => lost(files.save(...asked)),
     load: (...asked) => lost(files.load(...asked)),
+    list: (...asked) => lost(files.list(...asked)),
     search: (...asked) => lost(files.search(...asked)),
   }
 }

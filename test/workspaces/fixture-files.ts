@@ -58,6 +58,8 @@ export const patch = (text: string): FileEdit => ({ type: 'patch', patch: text }
 /** Every file operation, on one path. */
 export const FILE_OPERATIONS: [name: string, ask: (files: WorkspaceFiles, path: string) => Promise<Answer>][] = [
   ['read', (files, path) => files.read(path)],
+  ['load', (files, path) => files.load(path, 1_000)],
+  ['list', (files, path) => files.list(path)],
   ['write', (files, path) => files.write(path, 'written\n')],
   ['edit', (files, path) => files.edit(path, { type: 'replace', find: 'a', replace: 'b', all: true })],
   ['search', (files, path) => files.search({ pattern: 'secret', path } satisfies FileSearchQuery)],

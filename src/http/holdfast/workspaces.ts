@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defined } from '../../core/defined.ts'
 import type { OutputRange } from '../../ports/workspaces.ts'
 import { closePage, openPage } from '../../service/workspaces/pages.ts'
+import { listFiles, readContent } from '../../service/workspaces/workspace-files.ts'
 import {
   endProcess,
   listWorkspaces,
@@ -9,7 +10,7 @@ import {
   showProcess,
   showWorkspace,
 } from '../../service/workspaces/workspaces.ts'
-import { id, limit } from '../field.ts'
+import { flag, id, limit } from '../field.ts'
 import { operation } from '../operation.ts'
 import {
   pageSchema,
@@ -21,6 +22,7 @@ import {
   wireWorkspace,
   workspaceSchema,
 } from './wire/workspace.ts'
+import { contentSchema, folderSchema, wireContent, wireFolder } from './wire/workspace-files.ts'
 
 /** Size of a page of output. */
 const DEFAULT_BYTES = 65_536
@@ -110,6 +112,35 @@ const endProcessOperation = operation({
     wireProcess(await endProcess({ conversationId: conversation_id, processId: process_id }, context)),
 })
 
+const wake = flag
+  .default(false)
+  .describe('Start the sandbox of a workspace that is asleep. Without it, its files are not read.')
+
+const listFilesOperation = operation({
+  route: 'GET /v1/workspaces/:conversation_id/files',
+  scope: 'read',
+  summary: 'Lists what a folder of a workspace has',
+  params: workspacePath,
+  query: z.object({
+    path: z.string().default('.').describe('A folder, relative to the workspace or absolute within it.'),
+    wake,
+  }),
+  answer: folderSchema,
+  handle: async ({ params: { conversation_id: conversationId }, query }, context) =>
+    wireFolder(await listFiles({ conversationId, path: query.path, wake: query.wake }, context)),
+})
+
+const readContentOperation = operation({
+  route: 'GET /v1/workspaces/:conversation_id/files/content',
+  scope: 'read',
+  summary: 'Reads a file of a workspace, up to 4 MiB',
+  params: workspacePath,
+  query: z.object({ path: z.string().describe('A file, relative to the workspace or absolute within it.'), wake }),
+  answer: contentSchema,
+  handle: async ({ params: { conversation_id: conversationId }, query }, context) =>
+    wireContent(await readContent({ conversationId, path: query.path, wake: query.wake }, context)),
+})
+
 const MAX_MINUTES = 24 * 60
 
 const openPageOperation = operation({
@@ -146,6 +177,8 @@ export const workspaceOperations = [
   removeWorkspaceOperation,
   showProcessOperation,
   endProcessOperation,
+  listFilesOperation,
+  readContentOperation,
   openPageOperation,
   closePageOperation,
 ]

@@ -112,7 +112,7 @@ async function requireWorkspace({ id }: Conversation, context: ServiceContext): 
   throw noWorkspace(id)
 }
 
-const noWorkspace = (id: string): Problem =>
+export const noWorkspace = (id: string): Problem =>
   new Problem('not-found', `Conversation ${id} has no workspace. It is created when a tool first needs it.`)
 
 async function requireProcess(workspace: Workspace, processId: string): Promise<ProcessState> {

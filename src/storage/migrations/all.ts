@@ -24,6 +24,7 @@ import { scheduleHistory } from './023-schedule-history.ts'
 import { gatewayFiles } from './024-gateway-files.ts'
 import { storedBytes } from './025-stored-bytes.ts'
 import { heartbeats } from './026-heartbeats.ts'
+import { attachedBlocks } from './027-attached-blocks.ts'
 import { firstOfChunks } from './chunks-001-first.ts'
 import type { Migration } from './migration.ts'
 
@@ -63,6 +64,7 @@ export const MIGRATIONS: Record<Track, readonly Migration[]> = {
     gatewayFiles,
     storedBytes,
     heartbeats,
+    attachedBlocks,
   ],
   chunks: [firstOfChunks],
 }

@@ -4,6 +4,7 @@ import type { FileReply, FileRequest } from '../../file-protocol.ts'
 import { newAppliedKeys } from './applied-keys.ts'
 import { editFile, type FileChangeDeps, writeFile } from './change-file.ts'
 import { toFileRefusal } from './file-refusal.ts'
+import { listFolder } from './list-folder.ts'
 import { readFile } from './read-file.ts'
 import { removeLeftover } from './replace-file.ts'
 import { findRipgrep } from './search-by-ripgrep.ts'
@@ -58,6 +59,8 @@ export function newFileHandler(folder: string, options: FileHandlerOptions = {})
         return saveFile(deps, request)
       case 'load':
         return { type: 'done', ...(await loadFile(folder, request)) }
+      case 'list':
+        return { type: 'done', ...(await listFolder(folder, request.path)) }
       case 'search': {
         const lockKey = `search ${searches++ % SEARCHES_AT_ONCE}`
         return mutex(lockKey, async () => ({ type: 'done', ...(await searchFiles(searchDeps, request.question)) }))

@@ -151,6 +151,19 @@ export const WORKSPACES: readonly RecordedRequest[] = [
   post('/v1/workspaces/{{workshop}}/pages', {}, { key: 'reader' }),
   post('/v1/workspaces/{{workshop}}/pages', {}, { key: 'other-admin' }),
   remove('/v1/workspaces/{{workshop}}/pages/page-none'),
+  get('/v1/workspaces/{{conversation}}/files'),
+  get('/v1/workspaces/{{workshop}}/files'),
+  get('/v1/workspaces/{{workshop}}/files?path=..'),
+  get('/v1/workspaces/{{workshop}}/files?path=/etc'),
+  get('/v1/workspaces/{{workshop}}/files?path=nothing'),
+  get('/v1/workspaces/{{workshop}}/files?path='),
+  get('/v1/workspaces/{{workshop}}/files?wake=perhaps'),
+  get('/v1/workspaces/{{workshop}}/files', { key: 'reader' }),
+  get('/v1/workspaces/{{workshop}}/files', { key: 'other-admin' }),
+  get('/v1/workspaces/{{workshop}}/files/content'),
+  get('/v1/workspaces/{{workshop}}/files/content?path=/etc/passwd'),
+  get('/v1/workspaces/{{workshop}}/files/content?path=nothing'),
+  get('/v1/workspaces/{{workshop}}/files/content?path=.', { key: 'other-admin' }),
 ]
 
 /** The valid deletes of a workspace. */
