@@ -1,12 +1,19 @@
 import { defined } from '../core/defined.ts'
 import { PLATFORM_NAMES, variableNames, variablesOf } from '../core/gateway/platforms.ts'
 import { ROUTINGS } from '../core/gateway/session.ts'
-import { ACCESS_POLICIES, type AccountSettings, BUSY_MODES, type ChatSettings } from '../core/gateway/settings.ts'
+import {
+  ACCESS_POLICIES,
+  type AccountSettings,
+  type ApproverChat,
+  BUSY_MODES,
+  type ChatSettings,
+} from '../core/gateway/settings.ts'
 import { Problem } from '../core/problem.ts'
 import type { Environment } from '../ports/environment.ts'
 import { type SectionInput, setting, withDefaults } from './setting.ts'
 import {
   anyText,
+  chatOfAccount,
   headerText,
   httpUrl,
   inFileOnly,
@@ -72,6 +79,11 @@ export const GATEWAY = {
     default: [],
     defaultText: 'in private chats their person, in groups none',
   }),
+  approvals_to: setting(inFileOnly(chatOfAccount), {
+    description:
+      'Whom to ask for approvals: the name of an account under `gateway`, and as `chat` the id of one of its `approvers`, or of a chat in its `groups`',
+    defaultText: 'the chat that the call came from',
+  }),
   busy: setting(inFileOnly(oneOf(BUSY_MODES)), { description: busyNote, default: 'queue' }),
   routing: setting(inFileOnly(oneOf(ROUTINGS)), { description: routingNote, default: 'per-chat' }),
   unprompted: setting(inFileOnly(trueOrFalse), { description: unpromptedNote, default: true }),
@@ -123,14 +135,14 @@ export function gatewayAccounts({ accounts, toolsets, environment }: Given): Rec
       ? accounts
       : Object.fromEntries(implied.map((platform) => [platform, { platform }] as const))
   return Object.fromEntries(
-    Object.entries(named).map(([name, input]) => [name, accountOf(name, input, { toolsets, environment })]),
+    Object.entries(named).map(([name, input]) => [name, accountOf(name, input, { named, toolsets, environment })]),
   )
 }
 
 function accountOf(
   name: string,
   { groups = {}, ...input }: AccountInput,
-  { toolsets, environment }: Pick<Given, 'toolsets' | 'environment'>,
+  { named, toolsets, environment }: Omit<Given, 'accounts'> & { named: Given['accounts'] },
 ): AccountSettings {
   const values = withDefaults(GATEWAY, input)
   const variables = variablesOf(values.platform)
@@ -159,8 +171,37 @@ function accountOf(
       webhookUrl: values.webhook_url,
       webhookListen: values.webhook_listen,
       webhookSecret: values.webhook_secret,
+      approvalsTo: values.approvals_to && approverChat(name, values.approvals_to, named),
     }),
   }
+}
+
+/** A wrong one would be noticed when the first call waits for nobody. */
+function approverChat(
+  name: string,
+  { account, chat }: { account: string; chat: string | number },
+  named: Given['accounts'],
+): ApproverChat {
+  const key = `config.yaml: gateway.${name}.approvals_to`
+  const chatId = String(chat)
+  const target = Object.hasOwn(named, account) ? named[account] : undefined
+  if (!target) {
+    const known = Object.keys(named).join(', ')
+    throw new Problem('invalid', `${key}.account names "${account}", which is not under gateway. There are: ${known}.`)
+  }
+  const { approvers } = withDefaults(GATEWAY, target)
+  const isGroup = Object.hasOwn(target.groups ?? {}, chatId)
+  const others = `gateway.${account}`
+  if (target.platform === 'matrix' && !isGroup)
+    throw new Problem('invalid', `${key}.chat: on Matrix it is the id of a room in ${others}.groups.`)
+  if (approvers.length === 0)
+    throw new Problem('invalid', `${key}: nobody could decide there. Name who may in ${others}.approvers.`)
+  if (!isGroup && !approvers.map(String).includes(chatId))
+    throw new Problem(
+      'invalid',
+      `${key}.chat is "${chatId}", which is neither a person in ${others}.approvers nor a chat in ${others}.groups.`,
+    )
+  return { account, chatId, isPrivate: !isGroup }
 }
 
 const chatOf = ({ allow, ...given }: SectionInput<typeof GATEWAY_CHAT>): ChatSettings => ({

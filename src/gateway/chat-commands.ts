@@ -100,7 +100,7 @@ async function status(_: string, { speaker, deps }: CommandCall): Promise<Comman
   const active = await listRuns({ conversationId, statuses: ['created', 'running'] }, 100, context)
   const waiting = await listRuns({ conversationId, waiting: true }, 1, context)
   const running = active.filter((run) => run.status === 'running').length
-  const state = waiting.length > 0 ? 'waiting for your approval' : running > 0 ? 'working' : 'idle'
+  const state = waiting.length > 0 ? 'waiting for an approval' : running > 0 ? 'working' : 'idle'
   return say(
     [
       `Agent: ${agent.name}`,

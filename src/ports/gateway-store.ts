@@ -59,10 +59,12 @@ export type GatewayChange =
   | { type: 'save-delivery'; delivery: Delivery }
   /** Nothing if the account has a message with this key. */
   | { type: 'add-outbound'; message: NewOutbound }
-  /** Nothing if the content is the same. */
-  | { type: 'revise-outbound'; key: string; body: OutboundBody; at: number }
+  /** Nothing if the content is the same. `account`: of the message, if another one than that of the commit. */
+  | { type: 'revise-outbound'; key: string; body: OutboundBody; at: number; account?: string }
   | { type: 'told-unknown'; chatId: string }
   | { type: 'add-token'; token: ApprovalToken }
+  /** The buttons are elsewhere now and those before have no effect; nothing if one of them was pressed. */
+  | { type: 'move-token'; from: string; to: ApprovalToken }
   | { type: 'save-pairing'; pairing: Pairing }
   | { type: 'save-identity'; identity: Identity }
   /** This account of a person joins the person who was shown the code, with all accounts of its own; the code ends. */

@@ -38,6 +38,8 @@ type Options = {
   transcribe?: Transcribe
   /** Calls wait for the rates of the platform. */
   isPaced?: boolean
+  /** More accounts of the same server, on other platforms. */
+  others?: Record<string, AccountSettings>
 }
 
 /** Tests that do not ask about rates do not wait for them. */
@@ -66,7 +68,7 @@ export async function openGatewayFixture(context: TestContext, options: Options 
   let { transcribe } = options
   const start = () => {
     gateway = startGateway({
-      accounts: { bot: settings },
+      accounts: { bot: settings, ...options.others },
       context: fixture.context,
       open: options.isPaced ? openPlatform : openWithoutPace,
       transcribe: () => transcribe,

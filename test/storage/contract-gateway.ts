@@ -276,6 +276,38 @@ export const GATEWAY: ContractTests = {
     assert.equal(await store.gateway.token(OTHER_ORGANIZATION, token.token), undefined)
   },
 
+  'a question that moves to another chat: its former token ends, the new one counts, and a press before that stays':
+    async ({ store }) => {
+      const lease = await own(store)
+      const token = {
+        ...NAME,
+        account: 'desk',
+        token: 'a'.repeat(16),
+        runId: newId.run(),
+        callId: 'call-1',
+        digest: 'd',
+        chatId: 'U0000BOSS',
+        tool: 'post',
+        messageKey: 'approval/run/1/0',
+        createdAt: AT,
+      }
+      const moved = { ...token, ...NAME, token: 'b'.repeat(16), chatId: '1001', messageKey: 'run/1/0' }
+      const elsewhere = message('approval/run/1/0', { account: 'desk', chatId: 'U0000BOSS' })
+      await store.gateway.commit(lease, [
+        { type: 'add-token', token },
+        { type: 'add-outbound', message: elsewhere },
+        { type: 'revise-outbound', account: 'desk', key: elsewhere.key, body: { text: 'asked elsewhere' }, at: AT },
+      ])
+      const sent = await store.gateway.outbound({ ...NAME, account: 'desk' }, elsewhere.key)
+      assert.equal(sent?.body.text, 'asked elsewhere')
+      await store.gateway.commit(lease, [{ type: 'move-token', from: token.token, to: moved }])
+      assert.equal(await store.gateway.token(ORGANIZATION, token.token), undefined)
+      assert.deepEqual(await store.gateway.token(ORGANIZATION, moved.token), moved)
+      await store.gateway.decide(ORGANIZATION, { token: moved.token, decision: 'deny', by: 'Ada', at: AT })
+      await store.gateway.commit(lease, [{ type: 'move-token', from: moved.token, to: token }])
+      assert.equal((await store.gateway.tokensOf(ORGANIZATION, token.runId))[0]?.token, moved.token)
+    },
+
   'accounts of one person: a link takes the accounts of both along, and its code ends': async ({ store }) => {
     const lease = await own(store)
     const identity = (senderId: string, personId: string, more = {}) => ({

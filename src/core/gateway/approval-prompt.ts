@@ -14,13 +14,23 @@ const askedLines = ({ tool, input, askedBecause }: Pick<ToolCall, 'tool' | 'inpu
 
 export const promptBody = (
   call: Pick<ToolCall, 'tool' | 'input' | 'askedBecause'>,
-  { token, commandPrefix: prefix }: { token: string; commandPrefix: string },
+  { token, note }: { token: string; note: string },
 ): OutboundBody => ({
-  text: `🔐 ${askedLines(call)}\n${prefix}approve or ${prefix}deny`,
+  text: `🔐 ${askedLines(call)}\n${note}`,
   buttons: [
     { label: '✅ Approve', data: pressData(token, 'approve') },
     { label: '❌ Deny', data: pressData(token, 'deny') },
   ],
+})
+
+/** What the chat that asked says while another one is asked. */
+export const waitingLine = ({ tool }: Pick<ToolCall, 'tool'>): OutboundBody => ({
+  text: `🔐 **${tool}** waits for an approver, who was asked in another chat.`,
+})
+
+/** The prompt in the approver's chat once the chat that asked is asked instead. */
+export const takenBack = ({ tool }: Pick<ToolCall, 'tool'>): OutboundBody => ({
+  text: `↩️ **${tool}**: this chat could not be asked, so the chat that the call came from is.`,
 })
 
 /** The prompt after its end. Without buttons, so that it cannot be pressed again. */

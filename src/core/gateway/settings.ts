@@ -23,6 +23,9 @@ export type ChatSettings = {
   unprompted?: boolean
 }
 
+/** A chat of approvers, which may be at another account. */
+export type ApproverChat = { account: string; chatId: string; isPrivate: boolean }
+
 /** One account of the gateway as configured. Secrets are in it: never log it. */
 export type AccountSettings = {
   platform: PlatformName
@@ -35,6 +38,8 @@ export type AccountSettings = {
   allow: string[]
   groups: Record<string, ChatSettings>
   approvers: string[]
+  /** Where approvals are asked for; absent: in the chat that asked. */
+  approvalsTo?: ApproverChat
   busy: BusyMode
   routing: Routing
   /** Whether chats receive the outcome of runs that they did not start; absent: they do. */

@@ -1,6 +1,7 @@
 import { mayApprove } from '../../core/gateway/access.ts'
 import { closedPrompt } from '../../core/gateway/approval-prompt.ts'
 import { type ApprovalToken, DECISION_WORDS, parsePress } from '../../core/gateway/approval-token.ts'
+import { askingKeyOf } from '../../core/gateway/approver-chat.ts'
 import type { ChatSession } from '../../core/gateway/session.ts'
 import type { RunId } from '../../core/id.ts'
 import { Problem } from '../../core/problem.ts'
@@ -32,6 +33,9 @@ export async function pressButton(
   if (!isApprover(speaker, scope)) return refused('You are not an approver of this bot.')
   return decide(token, { decision: press.decision, speaker }, context)
 }
+
+const isIn = ({ account, chatId }: ApprovalToken, { chat }: Speaker, { lease }: GatewayScope): boolean =>
+  account === lease.account && chatId === chat.id
 
 const isApprover = ({ chat, sender }: Speaker, { settings }: GatewayScope): boolean =>
   mayApprove(settings, { senderId: sender.id, isPrivate: chat.kind === 'private' })
@@ -110,8 +114,11 @@ export async function answerOpenCalls(
     await carryOut(open.runId, context)
     return refused('The question was not asked here yet. Try again in a moment.')
   }
+  const here = undecided.filter((token) => askingKeyOf(token) === undefined || isIn(token, speaker, scope))
+  if (here.length === 0)
+    return refused(`An approver decides about it in another chat. ${scope.commandPrefix}stop ends the turn.`)
   const results: PressResult[] = []
-  for (const token of undecided) results.push(await decide(token, { decision, speaker }, context))
+  for (const token of here) results.push(await decide(token, { decision, speaker }, context))
   return {
     text: results.map(({ text }) => text).join('\n'),
     isAccepted: results.some(({ isAccepted }) => isAccepted),

@@ -1,8 +1,8 @@
 import { undecidedCalls } from '../../core/approval.ts'
 import { defined } from '../../core/defined.ts'
 import { chatSettingsOf } from '../../core/gateway/access.ts'
-import { closedPrompt, promptBody } from '../../core/gateway/approval-prompt.ts'
-import { type ApprovalToken, newToken } from '../../core/gateway/approval-token.ts'
+import { closedPrompt } from '../../core/gateway/approval-prompt.ts'
+import { askingKeyOf } from '../../core/gateway/approver-chat.ts'
 import { bodyOfFile } from '../../core/gateway/chat-file.ts'
 import type { NewOutbound, OutboundBody } from '../../core/gateway/outbound.ts'
 import { NO_ANSWER, outcomeText, saidIn } from '../../core/gateway/outcome-text.ts'
@@ -14,6 +14,7 @@ import type { ToolCall } from '../../core/tool-call.ts'
 import { foldTurn, type Turn } from '../../core/turn.ts'
 import type { GatewayChange } from '../../ports/gateway-store.ts'
 import type { ServiceContext } from '../service-context.ts'
+import { newQuestions, takeBackQuestions } from './approver-chat.ts'
 import { commitChanges, type GatewayScope } from './gateway-scope.ts'
 
 type DeliverOptions = {
@@ -141,31 +142,17 @@ async function askForApproval(
   context: ServiceContext,
 ): Promise<DeliveryProgress> {
   const { deps } = context
-  const { organizationId, account } = options.scope.lease
   const said = outcomeText(run, await deps.store.messages.ofRun(run.id))
   const parts = said === '' ? [] : splitText(said, options.maxText).map((text) => ({ text }))
   const answer = [...parts, ...(await filesOf(run, options, context))]
-  const tokens = calls.map(
-    (call, index): ApprovalToken => ({
-      token: newToken(deps.randomness.fraction),
-      organizationId,
-      account,
-      runId: run.id,
-      callId: call.callId,
-      digest: call.digest,
-      chatId: delivery.chatId,
-      tool: call.tool,
-      messageKey: messageKey(run.id, answer.length + index),
-      createdAt: deps.clock.now(),
-    }),
-  )
-  const { commandPrefix } = options.scope
-  const prompts = calls.map((call, index) => promptBody(call, { token: tokens[index]!.token, commandPrefix }))
+  const questionFor = await newQuestions(delivery, options.scope, context)
+  const questions = calls.map((call, index) => questionFor(call, messageKey(run.id, answer.length + index)))
+  const prompts = questions.map(({ body }) => body)
   const messages = await messagesFor(delivery, [...answer, ...prompts], { ...options, notifiesOfEdits: true }, context)
   await commitChanges(
     [
       ...messages,
-      ...tokens.map((token): GatewayChange => ({ type: 'add-token', token })),
+      ...questions.flatMap(({ token, changes }): GatewayChange[] => [{ type: 'add-token', token }, ...changes]),
       { type: 'save-delivery', delivery: { ...delivery, state: 'waiting' } },
     ],
     options.scope,
@@ -181,16 +168,25 @@ async function closeApproval(
   { scope }: { scope: GatewayScope },
   context: ServiceContext,
 ): Promise<DeliveryProgress> {
-  if (!isSettled(run)) return 'waiting'
   const { deps, organizationId } = context
-  const turn = foldTurn((await deps.store.events.read(run.id, 0)).map(({ event }) => event))
+  const readTurn = async () => foldTurn((await deps.store.events.read(run.id, 0)).map(({ event }) => event))
+  if (!isSettled(run)) {
+    const readCalls = async () => askedCalls(await readTurn())
+    const changes = await takeBackQuestions({ delivery, readCalls }, scope, context)
+    if (changes.length > 0) await commitChanges(changes, scope, context)
+    return 'waiting'
+  }
+  const turn = await readTurn()
   const tokens = await deps.store.gateway.tokensOf(organizationId, run.id)
   const otherwise = turn.continuedBy ? 'elsewhere' : turn.cancel?.cause === 'expiry' ? 'expired' : 'cancelled'
   const at = deps.clock.now()
-  const closed = tokens.map((token): GatewayChange => {
+  const closed = tokens.flatMap((token): GatewayChange[] => {
     // A decision that came too late had no effect.
-    const counted = turn.continuedBy ? token : { tool: token.tool }
-    return { type: 'revise-outbound', key: token.messageKey, body: closedPrompt(counted, otherwise), at }
+    const body = closedPrompt(turn.continuedBy ? token : { tool: token.tool }, otherwise)
+    const { account, messageKey: key } = token
+    const askingKey = askingKeyOf(token)
+    const prompt: GatewayChange = { type: 'revise-outbound', account, key, body, at }
+    return askingKey === undefined ? [prompt] : [prompt, { type: 'revise-outbound', key: askingKey, body, at }]
   })
   const next = turn.continuedBy ? [openDelivery(delivery, turn.continuedBy, context)] : []
   await commitChanges(

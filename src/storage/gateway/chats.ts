@@ -291,6 +291,25 @@ export const insertToken = statement<NewRow<'gateway_tokens'>>()((db, p) =>
     .onConflict((conflict) => conflict.columns(['organization_id', 'run_id', 'call_id']).doNothing()),
 )
 
+type Move = {
+  organization: OrganizationId
+  from: string
+  token: string
+  owner: string
+  chat: string
+  message: string
+}
+
+/** A press that was committed counts. */
+export const moveToken = statement<Move>()((db, p) =>
+  db
+    .updateTable('gateway_tokens')
+    .set({ token: p('token'), account: p('owner'), chat_id: p('chat'), message_key: p('message') })
+    .where('organization_id', '=', p('organization'))
+    .where('token', '=', p('from'))
+    .where('decision', 'is', null),
+)
+
 const tokenOf = statement<{ organization: OrganizationId; token: string }>()((db, p) =>
   db
     .selectFrom('gateway_tokens')

@@ -16,6 +16,7 @@ import {
   insertToken,
   moveDeliveries,
   moveSessions,
+  moveToken,
   pruneDeliveries,
   pruneTokens,
   saveDelivery,
@@ -124,13 +125,18 @@ async function carryOut(db: Executor, change: GatewayChange, { organizationId, a
     case 'add-outbound':
       return addOutbound(db, change.message)
     case 'revise-outbound':
-      return reviseOutbound(db, { organizationId, account, key: change.key, body: change.body, at: change.at })
+      return reviseOutbound(db, { ...change, organizationId, account: change.account ?? account })
     case 'told-unknown':
       await db.run(tellUnknown, { ...key, chat: change.chatId })
       return
     case 'add-token':
       await db.run(insertToken, GATEWAY_TOKEN.rowOf(change.token))
       return
+    case 'move-token': {
+      const { token, account: owner, chatId: chat, messageKey: message } = change.to
+      await db.run(moveToken, { organization: organizationId, from: change.from, token, owner, chat, message })
+      return
+    }
     case 'save-pairing':
       return savePairing(db, change.pairing)
     case 'save-identity':
