@@ -17,6 +17,8 @@ test('approvals go to an approver or a group of a configured account; anything e
   const { family } = accountsWith({ account: 'desk', chat: 'U0000BOSS' })
   assert.deepEqual(family?.approvalsTo, { account: 'desk', chatId: 'U0000BOSS', isPrivate: true })
   assert.equal(accountsWith({ account: 'desk', chat: 'C0000TEAM' }).family?.approvalsTo?.isPrivate, false)
+  const bare = { accounts: { a: { approvals_to: { account: 'a' } } }, toolsets: {}, environment: {} }
+  assert.throws(() => gatewayAccounts(bare), /gateway\.a\.approvals_to needs both keys/)
   const wrong = (account: string, chat: string, approvers?: string[]) => () =>
     accountsWith({ account, chat }, approvers)
   assert.throws(wrong('desc', 'U0000BOSS'), /gateway\.family\.approvals_to\.account names "desc".*family, desk, rooms/)

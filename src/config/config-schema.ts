@@ -6,7 +6,8 @@ import { mustBe, platformIdKey } from './setting-kinds.ts'
 type SchemaNotes = { title?: string; description?: string; default?: unknown }
 const notes = z.registry<SchemaNotes>()
 
-const { general, provider, oauth, server, limits, workspaces, web, schedules, telemetry, gateway, chat } = SECTIONS
+const { general, provider, oauth, server, limits, workspaces, web, schedules, telemetry, gateway, approvals, chat } =
+  SECTIONS
 
 const PROVIDER_SCHEMA = mapping(provider, {
   ...shapeOf(provider.section),
@@ -19,6 +20,7 @@ const CHATS_SCHEMA = z.record(platformIdKey.schema(z), mapping(chat, shapeOf(cha
 
 const ACCOUNT_SCHEMA = mapping(gateway, {
   ...shapeOf(gateway.section),
+  approvals_to: z.exactOptional(mapping(approvals, shapeOf(approvals.section))),
   groups: z.exactOptional(CHATS_SCHEMA),
 })
 

@@ -13,7 +13,6 @@ import type { Environment } from '../ports/environment.ts'
 import { type SectionInput, setting, withDefaults } from './setting.ts'
 import {
   anyText,
-  chatOfAccount,
   headerText,
   httpUrl,
   inFileOnly,
@@ -79,11 +78,6 @@ export const GATEWAY = {
     default: [],
     defaultText: 'in private chats their person, in groups none',
   }),
-  approvals_to: setting(inFileOnly(chatOfAccount), {
-    description:
-      'Whom to ask for approvals: the name of an account under `gateway`, and as `chat` the id of one of its `approvers`, or of a chat in its `groups`',
-    defaultText: 'the chat that the call came from',
-  }),
   busy: setting(inFileOnly(oneOf(BUSY_MODES)), { description: busyNote, default: 'queue' }),
   routing: setting(inFileOnly(oneOf(ROUTINGS)), { description: routingNote, default: 'per-chat' }),
   unprompted: setting(inFileOnly(trueOrFalse), { description: unpromptedNote, default: true }),
@@ -106,6 +100,19 @@ export const GATEWAY = {
   }),
 }
 
+/** `gateway.<name>.approvals_to` of config.yaml. */
+export const APPROVALS_TO = {
+  account: setting(inFileOnly(anyText), {
+    description: 'The account that asks: a name under `gateway`, this one or another',
+    defaultText: 'none: the chat that the call came from is asked',
+  }),
+  chat: setting(inFileOnly(platformId), {
+    description:
+      'The chat that is asked: the id of one of the `approvers` of that account, or of a chat in its `groups`',
+    defaultText: 'none; `account` needs one',
+  }),
+}
+
 /** `gateway.<name>.groups.<id>` of config.yaml. */
 export const GATEWAY_CHAT = {
   agent: setting(inFileOnly(anyText), { description: 'The agent of this chat', defaultText: 'that of the account' }),
@@ -123,7 +130,10 @@ export const GATEWAY_CHAT = {
   tools: setting(inFileOnly(anyText), { description: toolsNote, defaultText: 'that of the account' }),
 }
 
-type AccountInput = SectionInput<typeof GATEWAY> & { groups?: Record<string, SectionInput<typeof GATEWAY_CHAT>> }
+type AccountInput = SectionInput<typeof GATEWAY> & {
+  approvals_to?: SectionInput<typeof APPROVALS_TO>
+  groups?: Record<string, SectionInput<typeof GATEWAY_CHAT>>
+}
 
 type Given = { accounts: Record<string, AccountInput>; toolsets: Record<string, string[]>; environment: Environment }
 
@@ -141,7 +151,7 @@ export function gatewayAccounts({ accounts, toolsets, environment }: Given): Rec
 
 function accountOf(
   name: string,
-  { groups = {}, ...input }: AccountInput,
+  { groups = {}, approvals_to: approvalsTo, ...input }: AccountInput,
   { named, toolsets, environment }: Omit<Given, 'accounts'> & { named: Given['accounts'] },
 ): AccountSettings {
   const values = withDefaults(GATEWAY, input)
@@ -171,7 +181,7 @@ function accountOf(
       webhookUrl: values.webhook_url,
       webhookListen: values.webhook_listen,
       webhookSecret: values.webhook_secret,
-      approvalsTo: values.approvals_to && approverChat(name, values.approvals_to, named),
+      approvalsTo: approvalsTo && approverChat(name, approvalsTo, named),
     }),
   }
 }
@@ -179,10 +189,12 @@ function accountOf(
 /** A wrong one would be noticed when the first call waits for nobody. */
 function approverChat(
   name: string,
-  { account, chat }: { account: string; chat: string | number },
+  { account, chat }: SectionInput<typeof APPROVALS_TO>,
   named: Given['accounts'],
 ): ApproverChat {
   const key = `config.yaml: gateway.${name}.approvals_to`
+  if (account === undefined || chat === undefined)
+    throw new Problem('invalid', `${key} needs both keys, account and chat.`)
   const chatId = String(chat)
   const target = Object.hasOwn(named, account) ? named[account] : undefined
   if (!target) {

@@ -1,4 +1,4 @@
-import { GATEWAY, GATEWAY_CHAT } from './gateway-settings.ts'
+import { APPROVALS_TO, GATEWAY, GATEWAY_CHAT } from './gateway-settings.ts'
 import { SCHEDULES } from './schedule-settings.ts'
 import type { Section } from './setting.ts'
 import { COMMAND_LINE, GENERAL, LIMITS, OAUTH, PROCESS, PROVIDER, SERVER, WORKSPACES } from './settings.ts'
@@ -82,6 +82,12 @@ export const SECTIONS = {
     section: GATEWAY,
     description: 'One bot on a chat platform; you choose the name',
     path: ['gateway', '<name>'],
+    variablePrefix: '',
+  },
+  approvals: {
+    section: APPROVALS_TO,
+    description: 'Whom an account asks for approvals, if not the chat that the call came from',
+    path: ['gateway', '<name>', 'approvals_to'],
     variablePrefix: '',
   },
   chat: {

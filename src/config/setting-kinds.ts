@@ -201,19 +201,6 @@ export const platformId: SettingKind<string | number> = {
     }),
 }
 
-/** A chat, and the account of the gateway through which it is reached. */
-export const chatOfAccount: SettingKind<{ account: string; chat: string | number }> = {
-  expected: 'a mapping with `account`, a name under `gateway`, and `chat`, an id',
-  schema: (z) =>
-    z.strictObject(
-      { account: z.string({ error: mustBe('the name of an account') }), chat: platformId.schema(z) },
-      {
-        error: ({ code, input }) =>
-          code === 'invalid_type' ? mustBe('a mapping with `account` and `chat`')({ input }) : undefined,
-      },
-    ),
-}
-
 /** As the key of a mapping, where YAML reads it as text. */
 export const platformIdKey: SettingKind<string> = textLike(new RegExp(idPattern), ID_TEXT)
 
