@@ -24,6 +24,7 @@ test('approvals go to an approver or a group of a configured account; anything e
   assert.throws(wrong('desc', 'U0000BOSS'), /gateway\.family\.approvals_to\.account names "desc".*family, desk, rooms/)
   assert.throws(wrong('toString', 'U0000BOSS'), /approvals_to\.account names "toString"/)
   assert.throws(wrong('desk', 'U0000EVE'), /approvals_to\.chat is "U0000EVE", which is neither a person in/)
-  assert.throws(wrong('desk', 'C0000TEAM', []), /approvals_to: nobody could decide there.*gateway\.desk\.approvers/)
+  assert.throws(wrong('desk', '*', ['*']), /approvals_to\.chat is "\*"/)
+  assert.throws(wrong('desk', 'C0000TEAM', []), /approvals_to: no person could decide there.*gateway\.desk\.approvers/)
   assert.throws(wrong('rooms', '@ada:example.org'), /approvals_to\.chat: on Matrix it is the id of a room/)
 })

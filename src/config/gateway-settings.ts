@@ -186,7 +186,7 @@ function accountOf(
   }
 }
 
-/** A wrong one would be noticed when the first call waits for nobody. */
+/** A wrong one would be noticed when the first call waits and is not asked about. */
 function approverChat(
   name: string,
   { account, chat }: SectionInput<typeof APPROVALS_TO>,
@@ -207,8 +207,8 @@ function approverChat(
   if (target.platform === 'matrix' && !isGroup)
     throw new Problem('invalid', `${key}.chat: on Matrix it is the id of a room in ${others}.groups.`)
   if (approvers.length === 0)
-    throw new Problem('invalid', `${key}: nobody could decide there. Name who may in ${others}.approvers.`)
-  if (!isGroup && !approvers.map(String).includes(chatId))
+    throw new Problem('invalid', `${key}: no person could decide there. Name who may in ${others}.approvers.`)
+  if (chatId === '*' || (!isGroup && !approvers.map(String).includes(chatId)))
     throw new Problem(
       'invalid',
       `${key}.chat is "${chatId}", which is neither a person in ${others}.approvers nor a chat in ${others}.groups.`,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { defined } from '../../src/core/defined.ts'
 import type { AccountSettings } from '../../src/core/gateway/settings.ts'
 import { type SlackServer, startSlack } from '../../src/simulator/slack/slack-server.ts'
 import type { SimulatedMessage, SimulatedUser } from '../../src/simulator/slack/world.ts'
@@ -29,7 +30,7 @@ export async function openTwoPlatforms(context: TestContext, options: Options): 
   const slack = await startSlack({ tokens: TOKENS })
   const gateway = await openGatewayFixture(context, {
     home: options.home,
-    ...(options.telegram && { settings: options.telegram }),
+    ...defined({ settings: options.telegram }),
     others: { desk: slackSettings(slack.url, options.slack) },
   })
   context.after(() => slack.close())
