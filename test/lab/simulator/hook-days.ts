@@ -184,9 +184,9 @@ export async function runHookDays(seed: number): Promise<{ violations: string[];
 
   const runs = database.prepare('select id from runs').all() as { id: string }[]
   if (runs.length !== sent) violations.push(`${sent} deliveries became ${runs.length} runs`)
-  // Servers that died in each of its tries used a delivery up: it says so, and an operator sends it again.
+  // Tries in which a server died count too: a delivery that they used up says so, and an operator sends it again.
   const usedUp = database.prepare(
-    'select 1 from webhook_deliveries where run_id = ? and due_at is null and tries > ? and error is not null',
+    'select 1 from webhook_deliveries where run_id = ? and due_at is null and tries >= ? and error is not null',
   )
   for (const { id } of runs)
     if (!told.has(id) && !usedUp.get(id, MAX_TRIES)) violations.push(`the end of ${id} was not told of`)
