@@ -113,7 +113,7 @@ test('an edit based on a stale version is an error for the model and overwrites 
   assert.equal(run.stopReason, 'end_turn')
   assert.equal((await fixture.block('human')).value, 'from a person\nfrom the model')
   const [first, second] = await outcomes(fixture)
-  assert.match(first!.output, /Nothing was changed: this memory block was edited/)
+  assert.match(first!.output, /Nothing was changed: another call or person changed the same thing/)
   assert.deepEqual([first!.status, second!.status], ['error', 'success'])
   assert.deepEqual((await checkStore(fixture.context)).violations, [])
   assert.deepEqual(fixture.faults, [])
