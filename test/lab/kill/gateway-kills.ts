@@ -86,11 +86,12 @@ export async function runGatewayKills(options: GatewayKillOptions): Promise<Gate
     paused += 1
     child.kill('SIGSTOP')
     const before = progress()
-    // The others go on with its accounts once its lease is over, so a long pause ends when they have said something.
+    // The others go on with its accounts once its lease is over: a long pause ends when they have said something, or if
+    // everything was said before it.
     if (fraction() < 0.5) await sleep(fraction() * 1_000)
     else {
       await sleep(LONG_PAUSE_MS)
-      await moves(() => progress() > before)
+      await moves(() => progress() > before || progress() >= asked.length)
     }
     killedAt.push(Date.now())
     child.kill('SIGCONT')
