@@ -68,13 +68,23 @@ export const escapeHtml = (text: string): string =>
 
 /** One line: a heading, a list item, a quotation or plain text, with its inline marks. */
 function blockOf(line: string, dialect: HtmlDialect): Block {
-  const heading = /^(#{1,6})\s+(.+?)\s*#*$/.exec(line)
-  if (heading) return { html: dialect.heading(inline(heading[2]!, dialect), heading[1]!.length), isBlock: true }
+  const heading = /^(#{1,6})\s+(\S.*)$/.exec(line)
+  if (heading) {
+    const [, marks = '', text = ''] = heading
+    return { html: dialect.heading(inline(withoutClosingMarks(text), dialect), marks.length), isBlock: true }
+  }
   const quotation = /^>\s?(.*)$/.exec(line)
   if (quotation) return { html: dialect.quotation(inline(quotation[1]!, dialect)), isBlock: true }
   const item = /^(\s*)[-*+]\s+(.*)$/.exec(line)
   const html = item ? dialect.item(inline(item[2]!, dialect), item[1]!) : inline(line, dialect)
   return { html, isBlock: false }
+}
+
+/** A heading may end in marks of its own. A loop, because an expression would try each of many marks as the first. */
+function withoutClosingMarks(text: string): string {
+  let end = text.trimEnd().length
+  while (text[end - 1] === '#') end--
+  return text.slice(0, end).trimEnd() || text
 }
 
 /** Code first: marks inside it are text. */
