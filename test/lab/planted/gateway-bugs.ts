@@ -101,14 +101,6 @@ export const GATEWAY_BUGS: PlantedBug[] = [
     replace: 'if (row.failures < 0 && platform.find) {',
     breaks: 'nothing happens twice: an unknown send is looked for before it is made again',
   },
-  {
-    name: 'an answer is sent to Discord again after a refused edit',
-    lab: 'discord',
-    file: 'core/gateway/send-plan.ts',
-    find: "  'rate-limited': { state: 'pending', wait: 'asked' },\n",
-    replace: "  'rate-limited': { state: 'pending', wait: 'now', forgets: 'message' },\n",
-    breaks: 'nothing happens twice: a refused edit waits and is made again',
-  },
   ...onBoth({
     name: 'an approval token works twice',
     file: 'storage/gateway/chats.ts',

@@ -22,15 +22,15 @@ export type HuntResult = {
 
 /** Runs the simulator on the patched code until a seed finds the bug or the seeds are used up. */
 export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntResult> {
-  const { name, breaks } = bug
+  const { name, breaks, from = 1 } = bug
   const started = performance.now()
   const server = bug.lab === 'feed' ? await startPostgres() : undefined
   if (server && 'skip' in server) return { name, breaks, ms: 0, fault: server.skip }
   const { worker, remove } = plant(bug)
   try {
     const report = await runSeeds({
-      from: 1,
-      to: seeds,
+      from,
+      to: from + seeds - 1,
       worker,
       onViolation: 'stop',
       repeatEvery: 0,
@@ -40,7 +40,7 @@ export async function hunt(bug: PlantedBug, seeds = HUNT_SEEDS): Promise<HuntRes
     const found = report.violations[0]
     const ms = performance.now() - started
     // A patch that does not load is a broken patch, not a found bug.
-    const isBroken = found?.seed === 1 && found.violations[0]!.startsWith('the simulator broke')
+    const isBroken = found?.seed === from && found.violations[0]!.startsWith('the simulator broke')
     if (isBroken) return { name, breaks, ms, fault: found.violations[0]! }
     return {
       name,

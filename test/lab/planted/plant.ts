@@ -12,6 +12,8 @@ export type PlantedBug = {
   replace: string
   /** The simulation that must find it; without it, a day of turns. `feed` needs PostgreSQL. */
   lab?: 'imports' | 'gateway' | 'slack' | 'discord' | 'feed'
+  /** A state so rare that the first seeds do not reach it: the seed at which the hunt begins. */
+  from?: number
   /** The promise that the bug breaks. */
   breaks: string
 }

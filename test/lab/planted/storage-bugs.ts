@@ -61,6 +61,7 @@ export const STORAGE_BUGS: PlantedBug[] = [
     file: 'storage/runs/run-intake.ts',
     find: "rank: 'at-once'",
     replace: "rank: 'next'",
+    from: 801,
     breaks: 'nothing is lost: results follow their calls',
   },
   {
