@@ -4,6 +4,8 @@ import { type CliProcess, holdfast, newHome, startAtTerminal, startServing } fro
 
 const CONTROL_C = '\x03'
 const PRESSES = 40
+/** The last that the chat writes to the terminal. */
+const PASTE_MODE_OFF = '\x1b[?2004l'
 
 /** What is typed, what then has to be on the screen, and what is typed at that moment. */
 export type Moment = { typed: string; seen?: string; keys: string }
@@ -48,9 +50,12 @@ export async function endsAfterInterrupt(context: TestContext, { typed, seen, ke
 
 async function pressUntilEnded(chat: CliProcess) {
   let ended = false
-  void chat.ended.then(() => {
+  const end = () => {
     ended = true
-  })
+  }
+  void chat.ended.then(end)
+  // Once it has given the terminal back, a press would be for the program that started it.
+  void chat.waitUntil((output) => output.includes(PASTE_MODE_OFF), 'the terminal given back').then(end, end)
   for (let press = 0; press < PRESSES && !ended; press++) {
     await new Promise((resolve) => setTimeout(resolve, 500))
     if (!ended) chat.type(CONTROL_C)
