@@ -242,7 +242,7 @@ test('a wrong address or header of the collector is refused at the start, and no
   )
 })
 
-test('without a collector no code of telemetry is loaded and nothing listens', async (t) => {
+test('without a collector no turn is followed', async (t) => {
   const app = await openApp({ environment: { HOLDFAST_HOME: newHome(t) }, role: 'owner' })
   t.after(app.close)
   assert.equal(app.context.telemetry, undefined)

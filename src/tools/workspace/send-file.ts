@@ -55,7 +55,9 @@ export const sendFile = ({ workspaces, chats, clock }: SendFileDeps): Tool =>
       }
       if ((await chats.addFile(file, content, MOST_FILES)) === 'too-many')
         return failure(`This turn sends ${MOST_FILES} files already. Put several into an archive.`)
-      return success(`${shown} (${content.length} bytes) will be sent with your answer.`)
+      return success(
+        `${shown} (${content.length} bytes) goes to the chat with your answer, unless the chat hears only answers to its own messages.`,
+      )
     },
   })
 
